@@ -73,11 +73,11 @@ int ProfileRequest::ranks() const {
 
 void ProfileOptions::declare(Options& options) {
   options.heading("The model");
-  options.positional("MODEL",
-                     "gpt, bert or mlp with the sizes below; a Hugging Face config.json; a "
-                     "TorchScript archive (.pt; loading one runs its author's code, so only from "
-                     "people you trust); or none, for --links alone",
-                     model_);
+  options.positional_if_any("MODEL",
+                            "gpt, bert or mlp with the sizes below; a Hugging Face config.json; or "
+                            "a TorchScript archive (.pt; loading one runs its author's code, so "
+                            "only from people you trust). Left out or none: only --links",
+                            model_);
   options.option("--layers", "N", "number of blocks; default 4", layers_);
   options.option("--hidden", "N", "hidden size; default 256", hidden_);
   options.option("--heads", "N", "attention heads; default hidden / 64, at least 1", heads_);
@@ -163,27 +163,31 @@ ModelDescription ProfileOptions::built_in(ModelFamily family) const {
 }
 
 void ProfileOptions::set_model(ProfileRequest& request) const {
-  if (model_ == "none") return;
+  if (!model_ && (layers_ || hidden_ || sizes_ || optimizer_)) {
+    bad_option("MODEL", "missing", "gpt, bert, mlp, a config.json or an archive");
+  }
+  const std::string name = model_.value_or("none");
+  if (name == "none") return;
   ModelDescription model;
-  if (is_built_in(model_)) {
-    model = built_in(*model_family_named(model_));
-    request.name = fmt::format("{}-{}x{}", model_, model.layers, model.hidden);
+  if (is_built_in(name)) {
+    model = built_in(*model_family_named(name));
+    request.name = fmt::format("{}-{}x{}", name, model.layers, model.hidden);
   } else {
     if (layers_ || hidden_ || heads_ || feed_forward_ || vocabulary_ || positions_ || tied_) {
-      bad_option("--layers, --hidden, ...", fmt::format("{} has sizes of its own", model_),
+      bad_option("--layers, --hidden, ...", fmt::format("{} has sizes of its own", name),
                  "leave them out, or give gpt, bert or mlp as MODEL");
     }
-    request.name = std::filesystem::path(model_).stem().string();
-    if (model_.ends_with(".json")) {
-      const ConfiguredModel configured = model_from_config(load_json(model_).value, model_);
+    request.name = std::filesystem::path(name).stem().string();
+    if (name.ends_with(".json")) {
+      const ConfiguredModel configured = model_from_config(load_json(name).value, name);
       model = configured.description;
       request.model_notes = configured.differences;
-      const std::string folder = std::filesystem::path(model_).parent_path().filename().string();
+      const std::string folder = std::filesystem::path(name).parent_path().filename().string();
       if (request.name == "config" && !folder.empty()) request.name = folder;
     } else {
       model.family = ModelFamily::kTorchScript;
-      model.archive = model_;
-      model.archive_hash = hash_of_archive(model_);
+      model.archive = name;
+      model.archive_hash = hash_of_archive(name);
     }
   }
   if (precision_) {
@@ -287,7 +291,8 @@ void ProfileOptions::set_links(ProfileRequest& request, int processors) const {
     bad_option("--participants", "there is nothing to take part in", "add --links");
   }
   if (!request.links && !request.model) {
-    bad_option("MODEL", "none leaves nothing to measure", "add --links, or name a model");
+    bad_option("MODEL", model_ ? "none leaves nothing to measure" : "missing",
+               "name a model, or add --links to measure only the links");
   }
 }
 

@@ -53,7 +53,7 @@ class ProfileOptions {
   void set_sizes(ProfileRequest& request) const;
   void set_links(ProfileRequest& request, int processors) const;
 
-  std::string model_;
+  std::optional<std::string> model_;
   std::optional<std::string> layers_, hidden_, heads_, feed_forward_, vocabulary_, positions_;
   std::optional<std::string> cutpoints_;
   std::optional<std::string> sizes_, sequence_length_, image_, recompute_, precision_, optimizer_;

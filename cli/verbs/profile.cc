@@ -41,7 +41,7 @@ constexpr const char* kExamples =
   penstock profile gpt --layers 8 --hidden 256 --positions 128 --micro-batch-sizes 8 \
       --resume profile.json
   penstock profile gpt --links -o profile.json --cluster-out cluster.json
-  penstock profile none --links --participants 4 --cluster-out cluster.json
+  penstock profile --links --participants 4 --cluster-out cluster.json
   penstock profile models/gpt2/config.json --sequence-length 256 --recompute none,full -o gpt2.json
   penstock profile gpt --device cuda --micro-batch-sizes 1 --record activity.json
 )";

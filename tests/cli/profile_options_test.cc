@@ -177,5 +177,6 @@ TEST_CASE("options that do not go together are refused") {
   CHECK(message_of({"gpt", "--participants", "4"}) ==
         "--participants: there is nothing to take part in\nhelp: add --links");
   CHECK(message_of({"none"}) ==
-        "MODEL: none leaves nothing to measure\nhelp: add --links, or name a model");
+        "MODEL: none leaves nothing to measure\nhelp: name a model, or add --links to measure only "
+        "the links");
 }
