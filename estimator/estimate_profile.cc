@@ -391,7 +391,7 @@ class ProfileEstimate {
     estimate_.assumptions.push_back(
         "hidden " + std::to_string(model_.hidden) + " or feed-forward " +
         std::to_string(model_.feed_forward) + " over T = " + odd +
-        " is no multiple of 128: matrix products have tiles that are partly empty");
+        " is not a multiple of 128: matrix products have tiles that are partly empty");
   }
 
   const Architecture& model_;

@@ -37,7 +37,7 @@ struct JobStore::Database {
       throw Error(ErrorKind::kMissingResource,
                   path +
                       ": another manager has this job\nhelp: ask it with penstock status, or "
-                      "give the job a run_folder of its own");
+                      "give the job its own run_folder");
     }
     throw Error(ErrorKind::kMissingResource,
                 path + ": " + doing + " failed: " + sqlite3_errmsg(handle) +

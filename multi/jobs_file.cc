@@ -35,7 +35,7 @@ TaskUnit read_unit(JsonReader reader, int index) {
   unit.load = reader.get_duration("load").value_or(Duration{});
   unit.store = reader.get_duration("store").value_or(Duration{});
   if (std::max(unit.load, unit.store) > kLongestCopy) {
-    reader.fail("a copy of more than 1,000 s is no copy of a shard");
+    reader.fail("a copy of more than 1,000 s is not the copy of a shard");
   }
   reader.finish();
   return unit;

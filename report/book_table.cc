@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "core/values/sharding.h"
 #include "report/measures.h"
 #include "report/plan_table.h"
 #include "report/words.h"
@@ -59,6 +60,13 @@ double usd_per_million_tokens_of(const BookPage& page) {
   return usd_per_million_tokens(*page.plan, evaluation);
 }
 
+// Whether the rows have to say what is sharded: ZeRO-1 is what every trainer shards.
+bool has_sharding(const PlanBook& book) {
+  return std::any_of(book.pages.begin(), book.pages.end(), [](const BookPage& page) {
+    return page.plan && page.plan->sharding != Sharding::kState;
+  });
+}
+
 bool has_tokens(const PlanBook& book) {
   return std::any_of(book.pages.begin(), book.pages.end(), [](const BookPage& page) {
     return page.plan && page.plan->sequence_length > 0;
@@ -75,18 +83,29 @@ std::string short_layout(const Plan& plan) {
 
 std::vector<std::string> cells_of(const PlanBook& book, const BookRow& row) {
   const BookPage& page = book.pages[row.first];
-  if (!page.plan) return {gpus_text(book, row), "-", "-", "-", "-", "-", page.why_not};
+  std::vector<std::string> shards;
+  if (has_sharding(book)) {
+    shards.push_back(page.plan && page.plan->zero1 ? sharding_words(*page.plan) : "-");
+  }
+  if (!page.plan) {
+    std::vector<std::string> cells{gpus_text(book, row), "-", "-", "-", "-", "-"};
+    cells.insert(cells.end(), shards.begin(), shards.end());
+    cells.push_back(page.why_not);
+    return cells;
+  }
   const double usd = usd_per_million_tokens_of(page);
   const int used = page.plan->devices();
   const int most = book.pages[row.last].gpus - used;
-  return {
+  std::vector<std::string> cells{
       gpus_text(book, row),
       rounded(page.step_time),
       rate(speed_of(page)),
       usd > 0.0 ? fixed(usd, 4) : "-",
       most > page.gpus - used ? fmt::format("{}-{}", page.gpus - used, most) : std::to_string(most),
-      gib(page.peak_memory),
-      short_layout(*page.plan)};
+      gib(page.peak_memory)};
+  cells.insert(cells.end(), shards.begin(), shards.end());
+  cells.push_back(short_layout(*page.plan));
+  return cells;
 }
 
 }  // namespace
@@ -106,13 +125,15 @@ TextTable book_table(const PlanBook& book, std::size_t most, std::size_t& left_o
   const std::vector<BookRow> all = rows_of(book);
   const std::vector<BookRow> rows = at_most(book, all, most);
   left_out = all.size() - rows.size();
-  TextTable table({{"GPUs", false, 0},
-                   right_column("step"),
-                   right_column(has_tokens(book) ? "tokens/s" : "samples/s"),
-                   {"$/Mtok", false, 2, 2},
-                   {"idle", false, 2, 3},
-                   {"GiB", false, 2, 1},
-                   left_column("plan")});
+  std::vector<Column> columns{{"GPUs", false, 0},
+                              right_column("step"),
+                              right_column(has_tokens(book) ? "tokens/s" : "samples/s"),
+                              {"$/Mtok", false, 2, 3},
+                              {"idle", false, 2, 4},
+                              {"GiB", false, 2, 2}};
+  if (has_sharding(book)) columns.push_back({"shards", true, 2, 1});
+  columns.push_back(left_column("plan"));
+  TextTable table(std::move(columns));
   for (const BookRow& row : rows) table.add(cells_of(book, row));
   return table;
 }

@@ -108,7 +108,7 @@ std::string errors_text(const DynamicReport& report) {
                                 percent(axis.mean_stash)));
   }
   if (parts.empty()) return {};
-  return "Prices between measured points: a point left out is foretold from its neighbours, twice "
+  return "Prices between measured points: a point left out is predicted from its neighbours, twice "
          "as far apart, with a mean error along the " +
          joined(parts, ", ") + '.';
 }

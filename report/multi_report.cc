@@ -16,11 +16,13 @@ namespace {
 // Of the answer: what is above the jobs takes five lines and one for each way.
 constexpr std::size_t kMostLines = 20, kOtherLines = 6;
 
-// Days and hours for what lasts long, else as everywhere.
+// Days, hours and minutes for what lasts long, else as everywhere; the beginning is "0 s".
 std::string long_text(Duration time) {
+  if (time == Duration{}) return "0 s";
   const double hours = to_seconds(time) / 3600.0;
   if (hours >= 72.0) return fmt::format("{} days", fixed(hours / 24.0, 2));
-  return hours >= 1.0 ? fmt::format("{} h", fixed(hours, 2)) : aligned(time);
+  if (hours >= 1.0) return fmt::format("{} h", fixed(hours, 2));
+  return hours >= 1.0 / 6.0 ? fmt::format("{} min", fixed(hours * 60.0, 1)) : aligned(time);
 }
 
 double over(Duration time, Duration bound) {
@@ -48,11 +50,11 @@ std::string headline(const MultiReport& report) {
 
 std::string change_text(const MultiChange& change) {
   if (!change.changes) {
-    return fmt::format("Nothing changes: no other schedule gains enough on the {} that are left.",
+    return fmt::format("Nothing changes: no other schedule gains enough on the remaining {}.",
                        long_text(change.goes_on));
   }
   return fmt::format(
-      "As it goes on it would take {}; {} restarted, {} each.", long_text(change.goes_on),
+      "Without a change it would take {}; {} restarted, {} each.", long_text(change.goes_on),
       change.restarts == 1 ? "one job is" : fmt::format("{} jobs are", change.restarts),
       long_text(change.restart));
 }

@@ -1,5 +1,7 @@
 #include "report/spill_report.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "report/json_array.h"
@@ -11,43 +13,116 @@
 namespace penstock {
 namespace {
 
-// More shards than this are not shown one by one.
-constexpr std::size_t kMostShards = 16;
+// Two of twenty lines are for where the plan is.
+constexpr std::ptrdiff_t kMostLines = 18;
 
 std::int64_t ns(Duration duration) { return duration.count(); }
 
-std::string sections_of(const SpillReportShard& shard) {
-  return shard.first_section == shard.last_section
-             ? shard.first_section
-             : shard.first_section + ".." + shard.last_section;
+// Neighbouring shards that differ in nothing but their names, as one row.
+struct ShardRow {
+  std::size_t first = 0, last = 0;
+};
+
+bool are_alike(const SpillReportShard& a, const SpillReportShard& b) {
+  return a.sections == b.sections && a.state == b.state && a.forward == b.forward &&
+         a.back == b.back && a.load == b.load && a.store == b.store;
 }
 
-TextTable shard_table(const SpillReport& report) {
+std::vector<ShardRow> rows_of(const SpillReport& report, bool in_full) {
+  std::vector<ShardRow> rows;
+  for (std::size_t s = 0; s < report.shards.size(); ++s) {
+    if (!in_full && s > 0 && are_alike(report.shards[s - 1], report.shards[s])) {
+      rows.back().last = s;
+    } else {
+      rows.push_back({s, s});
+    }
+  }
+  return rows;
+}
+
+// "layer.4..layer.17"; of several shards "layer.0..layer.31, 2 each"
+std::string sections_of(const SpillReport& report, const ShardRow& row) {
+  const SpillReportShard &first = report.shards[row.first], &last = report.shards[row.last];
+  const std::string names = first.first_section == last.last_section
+                                ? first.first_section
+                                : first.first_section + ".." + last.last_section;
+  return row.first == row.last ? names : fmt::format("{}, {} each", names, first.sections);
+}
+
+TextTable shard_table(const SpillReport& report, const std::vector<ShardRow>& rows,
+                      std::size_t shown) {
   TextTable table({right_column("shard"),
                    {.header = "sections", .left = true, .gap = 2, .drop = 1},
                    right_column("slot GiB"),
                    right_column("forward"),
                    right_column("back"),
-                   right_column("load"),
-                   right_column("copy back")});
-  for (std::size_t s = 0; s < report.shards.size() && s < kMostShards; ++s) {
-    const SpillReportShard& shard = report.shards[s];
-    table.add({std::to_string(s), sections_of(shard), gib(shard.state), aligned(shard.forward),
+                   {.header = "load", .drop = 2},
+                   {.header = "copy back", .drop = 3}});
+  for (std::size_t r = 0; r < shown; ++r) {
+    const ShardRow& row = rows[r];
+    const SpillReportShard& shard = report.shards[row.first];
+    table.add({row.first == row.last ? std::to_string(row.first)
+                                     : fmt::format("{}-{}", row.first, row.last),
+               sections_of(report, row), gib(shard.state), aligned(shard.forward),
                aligned(shard.back), aligned(shard.load), aligned(shard.store)});
   }
   return table;
 }
 
-std::string batch_text(const SpillReport& report) {
+// "2 passes of 8 micro-batches of 1 sample"
+std::string passes_text(const SpillReport& report) {
   const Plan& plan = report.file->plan;
   const int micro_batches = plan.global_batch / plan.micro_batch_size;
+  return fmt::format("{} of {} of {}",
+                     report.passes == 1 ? "one pass" : fmt::format("{} passes", report.passes),
+                     micro_batches == report.passes
+                         ? "one micro-batch"
+                         : fmt::format("{} micro-batches", micro_batches / report.passes),
+                     count_of(plan.micro_batch_size, "sample"));
+}
+
+std::string sentence_of(const SpillReport& report) {
+  const Evaluation& prediction = report.file->prediction;
   return fmt::format(
-      "{} of {}, {}",
-      micro_batches == 1 ? "One micro-batch" : fmt::format("{} micro-batches", micro_batches),
-      count_of(plan.micro_batch_size, "sample"),
-      report.passes == 1
-          ? "in one pass through the model"
-          : fmt::format("in {} passes of {} each", report.passes, micro_batches / report.passes));
+      "Use {} ({}), {}, the optimizer on the {}: {} a step ({} to {}); {} of compute, {} of the "
+      "load time hidden.",
+      count_of(static_cast<std::int64_t>(report.shards.size()), "shard"), report.partition,
+      passes_text(report), report.updates_on_host ? "host" : "GPU", rounded(prediction.step_time),
+      rounded(prediction.step_time_low), rounded(prediction.step_time_high),
+      rounded(report.compute), percent(report.hidden));
+}
+
+std::string memory_text(const SpillReport& report) {
+  const RankEvaluation& rank = report.file->prediction.ranks.front();
+  return fmt::format(
+      "GPU: {} of {} GiB, with two slots and the activations of a shard. Host: {} of {} GiB, "
+      "page-locked; a step loads {} GiB and copies {} GiB back.",
+      gib(rank.memory.total()), gib(rank.capacity), gib(report.host), gib(report.host_memory),
+      gib(report.loaded), gib(report.stored));
+}
+
+// What it rests on: as a hint, or in full.
+std::string grounds_text(const SpillReport& report, std::size_t width, bool in_full) {
+  if (!in_full) {
+    return wrapped("The host and its link are not measured here: -v says what is assumed.", width,
+                   "", "");
+  }
+  return fmt::format("Closed form: {}\n\n", to_text(report.closed_form)) +
+         wrapped(report.notes, width, "", "  ");
+}
+
+// With the first `shown` rows of the table.
+std::string answer_with(const SpillReport& report, const std::vector<ShardRow>& rows,
+                        std::size_t shown, std::size_t width, bool in_full) {
+  std::string text = wrapped(report.question, width, "", "  ") + '\n' +
+                     wrapped(sentence_of(report), width, "", "") + '\n' +
+                     shard_table(report, rows, shown).text(width);
+  if (shown < rows.size()) {
+    const std::size_t left = report.shards.size() - 1 - rows[shown - 1].last;
+    text +=
+        fmt::format("... and {}; -v has all\n", count_of(static_cast<std::int64_t>(left), "shard"));
+  }
+  return text + wrapped(memory_text(report), width, "", "") + grounds_text(report, width, in_full);
 }
 
 Json shard_json(const SpillReportShard& shard) {
@@ -68,35 +143,13 @@ std::string spill_remedy_text(const SpillReport& report) {
                      to_text(report.file->prediction.step_time), percent(report.hidden));
 }
 
-std::string spill_text(const SpillReport& report, Screen screen) {
-  const std::size_t width = screen.width();
-  const Evaluation& prediction = report.file->prediction;
-  const auto add = [&](const std::string& line) { return wrapped(line, width, "", "  "); };
-  std::string text = add(report.question);
-  text +=
-      add(fmt::format("{} a step ({} to {}), in {} by {}: {} of compute, {} of load time hidden",
-                      to_text(prediction.step_time), to_text(prediction.step_time_low),
-                      to_text(prediction.step_time_high),
-                      count_of(static_cast<std::int64_t>(report.shards.size()), "shard"),
-                      report.partition, to_text(report.compute), percent(report.hidden)));
-  text += add(fmt::format("Closed form: {}", to_text(report.closed_form)));
-  text += add(batch_text(report) + (report.updates_on_host ? "; the optimizer runs on the host"
-                                                           : "; the optimizer runs on the device"));
-  text += '\n' + shard_table(report).text(width);
-  if (report.shards.size() > kMostShards) {
-    text += fmt::format(
-        "... and {}; --json has all\n",
-        count_of(static_cast<std::int64_t>(report.shards.size() - kMostShards), "shard"));
+std::string spill_text(const SpillReport& report, Screen screen, bool in_full) {
+  const std::vector<ShardRow> rows = rows_of(report, in_full);
+  std::size_t shown = rows.size();
+  std::string text = answer_with(report, rows, shown, screen.width(), in_full);
+  while (!in_full && shown > 1 && std::count(text.begin(), text.end(), '\n') > kMostLines) {
+    text = answer_with(report, rows, --shown, screen.width(), in_full);
   }
-  const RankEvaluation& rank = prediction.ranks.front();
-  text += '\n' + add(fmt::format("Device: {} of {} GiB, two slots and the activations of a shard "
-                                 "among them",
-                                 gib(rank.memory.total()), gib(rank.capacity)));
-  text += add(fmt::format(
-      "Host: {} of {} GiB, page-locked; a step loads {} GiB and copies {} GiB "
-      "back",
-      gib(report.host), gib(report.host_memory), gib(report.loaded), gib(report.stored)));
-  for (const std::string& note : report.notes) text += add(note);
   return text;
 }
 

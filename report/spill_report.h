@@ -12,6 +12,7 @@ namespace penstock {
 
 struct SpillReportShard {
   std::string first_section, last_section;
+  int sections = 1;
   Bytes state;                                  // in its slot
   Duration forward{}, back{}, load{}, store{};  // of one pass
 };
@@ -30,7 +31,9 @@ struct SpillReport {
   std::vector<std::string> notes;  // what it rests on
 };
 
-std::string spill_text(const SpillReport& report, Screen screen);
+// At most 18 lines, so that two are left for where the plan is; `in_full`: every shard, the closed
+// form, and what the answer rests on, however many lines that takes.
+std::string spill_text(const SpillReport& report, Screen screen, bool in_full);
 Json spill_json(const SpillReport& report);
 // "fits with spilling: 3.467 s a step, 61 % of load time hidden"
 std::string spill_remedy_text(const SpillReport& report);

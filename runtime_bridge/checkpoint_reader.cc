@@ -212,7 +212,7 @@ void load_checkpoint(const Checkpoint& checkpoint, const std::string& model,
   const CheckpointInfo& info = checkpoint.manifest.info;
   if (info.model != model) {
     throw_bad_input(manifest_of(checkpoint.path) + ": is a checkpoint of " + info.model +
-                    ", this run trains " + model + ": give it a checkpoint folder of its own");
+                    ", this run trains " + model + ": give it its own checkpoint folder");
   }
   for (const SectionState& state : states) {
     if (state.section >= info.sections) {

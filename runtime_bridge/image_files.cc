@@ -97,7 +97,7 @@ ImageFile images_of(Array array) {
                     "numpy.save(file, images.astype('float32'))");
   }
   if (array.header.shape.size() != 4 || std::ranges::count(array.header.shape, 0) > 0) {
-    throw_bad_input(array.name + ": is no list of images [samples, channels, height, width]" +
+    throw_bad_input(array.name + ": is not a list of images [samples, channels, height, width]" +
                     kHelp);
   }
   require_whole(array, size_of(known->second));

@@ -81,7 +81,7 @@ class Literal {
       std::int64_t number = 0;
       const char* const begin = text_.data() + at_;
       const auto [end, error] = std::from_chars(begin, text_.data() + text_.size(), number);
-      if (error != std::errc() || number < 0) refuse("a shape that is no list of sizes");
+      if (error != std::errc() || number < 0) refuse("a shape that is not a list of sizes");
       at_ += static_cast<std::size_t>(end - begin);
       numbers.push_back(number);
       static_cast<void>(take(','));
@@ -137,7 +137,7 @@ NpyHeader read_npy_header(std::string_view begin, const std::string& file) {
   const std::size_t length_bytes = begin.size() > version_at && begin[version_at] == 1 ? 2 : 4;
   const std::size_t length_at = version_at + 2;
   if (!is_npy(begin) || begin.size() < length_at + length_bytes) {
-    throw_bad_input(file + ": is no whole .npy file");
+    throw_bad_input(file + ": is not a complete .npy file");
   }
   const std::size_t length = little_endian(begin.substr(length_at, length_bytes));
   const std::size_t text_at = length_at + length_bytes;

@@ -153,7 +153,7 @@ std::vector<std::string> check_resumed(const Checkpoint& checkpoint, const Check
   if (there.model != here.model) {
     throw_bad_input(
         file + "/model: is a checkpoint of another model: " + difference(there.model, here.model) +
-        "\nhelp: give this run a checkpoint folder of its own");
+        "\nhelp: give this run its own checkpoint folder");
   }
   std::vector<std::string> notes;
   const auto note = [&notes](const Setting& setting) {

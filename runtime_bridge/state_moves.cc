@@ -138,7 +138,7 @@ class MoveFinder {
                 "rank " + std::to_string(move.to) + " needs elements " +
                     std::to_string(move.begin) + " to " + std::to_string(end) + " of '" +
                     move.name + "' of section " + std::to_string(move.section) +
-                    " for the next plan, and no rank holds them\nhelp: go on from a checkpoint "
+                    " for the next plan, and no rank holds them\nhelp: continue from a checkpoint "
                     "(--resume)");
   }
 

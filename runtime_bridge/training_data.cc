@@ -282,7 +282,7 @@ void add_samples(std::shared_ptr<const SampleSet> samples, double fraction,
   if (data.samples > 0) return;
   throw_bad_input(names + ": holds " + std::to_string(data.validation_samples) +
                   " samples, and --validation-fraction leaves none to train on\nhelp: give more "
-                  "data, or a file of its own with --validation-data");
+                  "data, or its own file with --validation-data");
 }
 
 void add_tokens(Files files, double fraction, const ModelDescription& model, int sequence_length,

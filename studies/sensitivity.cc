@@ -167,7 +167,7 @@ Sensitivities sensitivities_of(const PlanFile& file, const Evaluation& now,
   } else if (file.plan.is_mixed()) {
     all.not_answered.emplace_back("memory: the ranks of a mixed plan cannot be pinned in a search");
   } else if (!(scenario == Scenario{})) {
-    all.not_answered.emplace_back("memory: a search knows nothing of the scenario");
+    all.not_answered.emplace_back("memory: a search cannot take the scenario into account");
   } else {
     ask_memory(file, now, asked.question, progress, all);
   }

@@ -175,7 +175,7 @@ class Advice {
       return refuse(answer, "the replicas of the plan are unequal already");
     }
     if (plan_.global_batch % plan_.micro_batch_size != 0) {
-      return refuse(answer, "the batch is no whole number of micro-batches");
+      return refuse(answer, "the batch is not a whole number of micro-batches");
     }
     const std::vector<int> taken = shares(plan_.global_batch / plan_.micro_batch_size);
     if (std::ranges::min(taken) == 0) return refuse(answer, "a replica would be left without work");

@@ -36,7 +36,7 @@ def is_launch_file(path):
 
 
 def check(program, path):
-    run = subprocess.run([program, "check", str(path), "--json"], capture_output=True, text=True, timeout=60)
+    run = subprocess.run([program, "check", str(path), "--json"], capture_output=True, text=True, timeout=600)
     if run.returncode not in (0, 1, 2):
         sys.exit(f"{path}: exit code {run.returncode}\n{run.stderr}")
     report = json.loads(run.stdout)["report"] if run.returncode < 2 else {}

@@ -31,7 +31,7 @@ std::int64_t samples_of(const TokenFile& file, std::int64_t length) {
 void require_whole(const TokenFile& file, std::int64_t length) {
   if (file.bytes.size() % size_of(file.type) != 0) {
     throw_bad_input(file.name + ": holds " + std::to_string(file.bytes.size()) +
-                    " bytes of tokens, which is no whole number of " +
+                    " bytes of tokens, which is not a whole number of " +
                     std::string(name_of(file.type)) + " tokens\nhelp: is --dtype right?");
   }
   if (file.row > 0 && file.row != length + 1) {

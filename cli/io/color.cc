@@ -109,7 +109,7 @@ bool use_color(ColorChoice choice, const Environment& environment, bool is_termi
 
 std::string colored_text(const std::string& text) {
   std::string out;
-  std::string_view before = "the first line is no heading";
+  std::string_view before = "the first line is not a heading";
   bool answers = false;
   for (std::size_t begin = 0; begin < text.size();) {
     const std::string_view line = line_at(text, begin);

@@ -25,7 +25,7 @@ namespace {
 ModelConfig config_at(const std::string& path) {
   const Loaded<Json> json = load_json(path);
   if (!is_model_config(json.value)) {
-    bad_option("--model", fmt::format("{} is no config.json of a model", path),
+    bad_option("--model", fmt::format("{} is not the config.json of a model", path),
                "name the file that Hugging Face has beside the weights");
   }
   return {path, json.value, read_architecture(json.value, path)};

@@ -24,7 +24,8 @@ namespace {
 
 constexpr std::string_view kProfile = "penstock.profile/1", kCluster = "penstock.cluster/1",
                            kPlan = kPlanFormat, kBook = "penstock.book/1", kJob = "penstock.job/1",
-                           kSlow = "penstock.slow/1", kConfig = "config.json", kText = "text";
+                           kSlow = "penstock.slow/1", kRuns = "penstock.runs/1",
+                           kConfig = "config.json", kText = "text";
 
 // What people call a file of this format.
 struct Kind {
@@ -41,7 +42,7 @@ constexpr std::array kKinds{
     Kind{kConfig, "a model's config.json"},
     Kind{"penstock.device/1", "the datasheet of a device"},
     Kind{"penstock.costs/1", "the costs of a schedule"},
-    Kind{"penstock.runs/1", "measured runs"},
+    Kind{kRuns, "a file of measured runs"},
     Kind{"penstock.jobs/1", "a list of jobs that share GPUs"},
 };
 
@@ -50,6 +51,9 @@ constexpr const char* kHowToBook =
 
 constexpr const char* kHowToSlow =
     "penstock train --slow-ranks --slow-machines slow.json writes it";
+constexpr const char* kHowToRuns =
+    "penstock validate plan.json RUN --add-to runs.json writes it; docs/file_formats.md has its "
+    "keys";
 constexpr const char* kHowToJob =
     "a job file (penstock.job/1) names a book, the data and folders: data/jobs/two_machines.json "
     "is one to copy, docs/file_formats.md has its keys";
@@ -66,7 +70,7 @@ std::string place_of(std::string_view found, std::string_view wanted, const std:
   constexpr const char* kBatch = "--gpus 64 --global-batch 512";
   if (found == kCluster && wanted == kProfile) {
     return fmt::format(
-        "the model comes first, the cluster behind its option: penstock plan "
+        "the model comes first, the cluster after its option: penstock plan "
         "PROFILE --cluster {} {}",
         path, kBatch);
   }
@@ -82,16 +86,17 @@ std::string place_of(std::string_view found, std::string_view wanted, const std:
   if (wanted == kBook) return kHowToBook;
   if (wanted == kJob) return kHowToJob;
   if (wanted == kSlow) return kHowToSlow;
+  if (wanted == kRuns) return kHowToRuns;
   if (found == kJob) return fmt::format("penstock manage {} runs the job", path);
   if (wanted == kCluster) {
-    return "--cluster takes what there is to run on; the model is the argument without an option";
+    return "--cluster takes the machines; the model is the argument without an option";
   }
   if (wanted == kPlan && found == kConfig) {
-    return fmt::format("make a plan of it: penstock plan {} --device h100-sxm {} -o plan.json",
+    return fmt::format("make a plan from it: penstock plan {} --device h100-sxm {} -o plan.json",
                        path, kBatch);
   }
   if (wanted == kPlan && found == kProfile) {
-    return fmt::format("make a plan of it: penstock plan {} --cluster CLUSTER {} -o plan.json",
+    return fmt::format("make a plan from it: penstock plan {} --cluster CLUSTER {} -o plan.json",
                        path, kBatch);
   }
   if (wanted == kPlan) return "a plan is what penstock plan ... -o plan.json writes";
@@ -139,6 +144,7 @@ std::string near_file(const std::filesystem::path& path) {
   if (help.empty() && wanted == kBook) help = kHowToBook;
   if (help.empty() && wanted == kJob) help = kHowToJob;
   if (help.empty() && wanted == kSlow) help = kHowToSlow;
+  if (help.empty() && wanted == kRuns) help = kHowToRuns;
   if (help.empty() && wanted == kText) help = "give the path of a file";
   if (help.empty()) {
     help = "give the path of a config.json, a profile or a plan (penstock --help has examples)";
@@ -164,11 +170,24 @@ std::string file_named(const std::string& path, std::string_view wanted) {
                         path, words));
 }
 
+// Of a download that broke off. A comment may end a file as well.
+bool is_cut_off(const std::string& text) {
+  const std::size_t last = text.find_last_not_of(" \t\r\n");
+  if (text[last] == '}' || text[last] == ']' || text.substr(0, last + 1).ends_with("*/"))
+    return false;
+  const std::size_t line = text.rfind('\n', last);
+  return text.find("//", line == std::string::npos ? 0 : line) == std::string::npos;
+}
+
 // A script, a log, a text: said before JSON's parser complains of its first letter.
-void require_json(const std::string& path, const std::string& text) {
+void require_json(const std::string& path, const std::string& text, std::string_view wanted) {
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   const bool is_empty = first == std::string::npos;
-  if (!is_empty && (text[first] == '{' || text[first] == '[' || text[first] == '/')) return;
+  if (!is_empty && (text[first] == '{' || text[first] == '[' || text[first] == '/')) {
+    if (!is_cut_off(text)) return;
+    throw_bad_input(path +
+                    ": this file breaks off before its end\nhelp: copy or download it again");
+  }
   const auto has_end = [&path](std::initializer_list<std::string_view> ends) {
     return std::any_of(ends.begin(), ends.end(),
                        [&path](std::string_view end) { return path.ends_with(end); });
@@ -180,11 +199,15 @@ void require_json(const std::string& path, const std::string& text) {
            " reads launch scripts and configurations; the model is a "
            "config.json";
   } else if (has_end({".log", ".out"})) {
-    help = "the log of a run comes behind its plan: penstock validate plan.json " + path;
+    help = "the log of a run comes after its plan: penstock validate plan.json " + path;
+  } else if (wanted == kCluster) {
+    help =
+        "a cluster file is JSON that lists nodes and links (docs/file_formats.md); without "
+        "--cluster, --device h100-sxm assumes nodes of 8";
   } else if (has_end({".csv"})) {
     help = "penstock schedule " + path + " --cost F=10ms,B=20ms replays a list of actions";
   }
-  throw_bad_input(path + (is_empty ? ": this file is empty" : ": this is no JSON file") +
+  throw_bad_input(path + (is_empty ? ": this file is empty" : ": this is not a JSON file") +
                   "\nhelp: " + help);
 }
 
@@ -208,7 +231,7 @@ std::string help_for_other(const Json& json, const std::string& path) {
 Loaded<Json> load_wanted(const std::string& given, std::string_view wanted) {
   const std::string path = file_named(given, wanted);
   const std::string text = read_file(path);
-  require_json(path, text);
+  require_json(path, text, wanted);
   return {parse_json(text, path), {path, content_hash(text)}};
 }
 
@@ -258,6 +281,8 @@ Loaded<PlanFile> load_plan(const std::string& path) {
 Loaded<Json> load_job_file(const std::string& path) { return load_format(path, kJob); }
 
 Loaded<Json> load_slow_ranks(const std::string& path) { return load_format(path, kSlow); }
+
+Loaded<Json> load_runs(const std::string& path) { return load_format(path, kRuns); }
 
 std::string load_text(const std::string& path) {
   std::error_code error;

@@ -99,7 +99,7 @@ int launch_ranks(const RanksToLaunch& wanted, const TrainOptions& options) {
   if (failure->signal != 0) {
     throw Error(ErrorKind::kMissingResource,
                 words_of(*failure) +
-                    ", and the run with it\nhelp: go on with --resume from the "
+                    ", and the run with it\nhelp: continue with --resume from the "
                     "newest checkpoint, if there is one");
   }
   return failure->exit_code;  // the rank has said why

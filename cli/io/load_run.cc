@@ -119,7 +119,7 @@ LoadedRun load_run(const std::string& path, const Loaded<PlanFile>& plan,
   }
   if (text.starts_with('{') && !is_own_log(text)) {
     throw_bad_input(path +
-                    ": this is no log of a run\nhelp: the plan comes first, then what "
+                    ": this is not the log of a run\nhelp: the plan comes first, then what "
                     "penstock train --log wrote, the trainer's log, or a folder of profiler "
                     "traces: penstock validate plan.json train.log");
   }

@@ -168,7 +168,7 @@ bool estimate_again(Question& question, const Loaded<Json>& config,
 }
 
 const std::string kDiffers =
-    " do not give the prices that stand in the plan: it was made with other options, or by another "
+    " do not give the prices in the plan: it was made with other options, or by another "
     "version";
 
 PlanQuestion from_estimate(const PlanFile& file, const std::string& path,

@@ -57,7 +57,7 @@ void resume(TrainJob& job, const TrainSettings& settings,
   }
   const std::string on_schedule = settings.note_on_schedule(job.options.training);
   if (!on_schedule.empty()) note(on_schedule);
-  note(fmt::format("going on at step {}", job.first_step));
+  note(fmt::format("continuing at step {}", job.first_step));
 }
 
 MeasuredStep kept_step_of(const TrainJob& job) {

@@ -87,7 +87,7 @@ auto value_named(std::string_view option, const std::string& name, const Table& 
 std::string_view words_of(TransferMode mode) {
   switch (mode) {
     case TransferMode::kAsync:
-      return "transfers occupy nobody";
+      return "transfers occupy no rank";
     case TransferMode::kSenderBlocks:
       return "a transfer occupies its sender";
     case TransferMode::kRendezvous:

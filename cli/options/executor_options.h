@@ -31,7 +31,7 @@ struct ExecutorOptions {
 std::optional<ExecutorModel> executor_asked(const ExecutorOptions& executor,
                                             const std::optional<std::string>& trainer);
 
-// "ideal: transfers occupy nobody, no queues"
+// "ideal: transfers occupy no rank, no queues"
 std::string words_of(const ExecutorModel& executor);
 
 }  // namespace penstock

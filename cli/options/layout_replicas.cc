@@ -59,7 +59,7 @@ ReplicasOn parse_kind(std::string_view option, std::string_view text) {
   const bool has_brackets = text.find_first_of("()") != std::string_view::npos;
   const bool several = !in_brackets && text.find_first_of("+*") != std::string_view::npos;
   if (text.empty() || has_brackets || several) {
-    bad_option(option, fmt::format("'{}' is no kind of replicas", whole), kReplicasHelp);
+    bad_option(option, fmt::format("'{}' is not a kind of replicas", whole), kReplicasHelp);
   }
   kind.ranks = parse_ranks_on(option, text);
   return kind;

@@ -44,7 +44,7 @@ constexpr std::array kKeys{
     Key{{"sharding", "zero-stage", "zero"},
         "none, zero1, zero2, zero3 or fsdp, fsdp:8 in groups of 8 replicas (HSDP), default none"},
     Key{{"FSDP", "dp-shard", "data-parallel-shard-degree"},
-        "sharding=fsdp over so many ranks; with more replicas in groups of them (HSDP)"},
+        "sharding=fsdp over this many ranks; with more replicas in groups of them (HSDP)"},
     Key{{"placement"},
         "pipeline-inner (default: neighbouring ranks hold the stages of one replica) or "
         "data-inner"},

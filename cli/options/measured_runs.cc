@@ -22,8 +22,8 @@ std::string without_blanks(std::string_view text) {
 void read_memory(const std::string& text, MeasuredRun& run) {
   constexpr std::string_view kUnit = "GiB";
   if (!text.ends_with(kUnit)) {
-    bad_option(kMeasured, fmt::format("'{}' is no amount of memory", text.substr(0, 40)),
-               "write the peak of the fullest device behind the time, for example 14.66s, 61.2GiB");
+    bad_option(kMeasured, fmt::format("'{}' is not an amount of memory", text.substr(0, 40)),
+               "write the peak of the fullest device after the time, for example 14.66s, 61.2GiB");
   }
   run.peak_memory = parse_gib(kMeasured, text.substr(0, text.size() - kUnit.size()));
 }

@@ -146,15 +146,15 @@ std::optional<std::string> Options::parse(const Arguments& arguments, Screen scr
       entry.option->allow_extra_args()->expected(1, kMostPositionals);
     }
   }
+  const Arguments own = in_own_options(arguments, known_names(), remarks_);
   try {
-    const Arguments own = in_own_options(arguments, known_names(), remarks_);
     parser_->app.parse(Arguments(own.rbegin(), own.rend()));
   } catch (const CLI::ArgumentMismatch&) {  // the library's exceptions end here
     bad_option(arguments.back(), "needs a value", help_for_value(arguments.back()));
   } catch (const CLI::ParseError& error) {
     throw_bad_input(fmt::format("{}\nhelp: usage: penstock {}", error.what(), usage_));
   }
-  refuse_leftovers();
+  refuse_leftovers(own);
   for (const Entry& entry : entries_) {
     if (entry.option == nullptr) continue;
     const std::vector<std::string>& results = entry.option->results();
@@ -187,8 +187,24 @@ std::string Options::help_for_value(const std::string& name) const {
   return fmt::format("usage: penstock {}", usage_);
 }
 
+// "--schedule 1f1b zb-h1", "--vary tp 1,2": a list whose words stand apart.
+std::string Options::help_for_parted(const Arguments& own, const std::string& word) const {
+  const auto at = std::find(own.begin(), own.end(), word);
+  if (at - own.begin() < 2) return "";
+  const std::string &option = *(at - 2), &value = *(at - 1);
+  for (const Entry& entry : entries_) {
+    const std::vector<std::string> names = parse_list("option", entry.names);
+    if (entry.is_positional || entry.value_name.find(",...") == std::string::npos) continue;
+    if (std::find(names.begin(), names.end(), option) == names.end()) continue;
+    const bool has_keys = entry.value_name.find('=') != std::string::npos;
+    const char* between = has_keys && value.find('=') == std::string::npos ? "=" : ",";
+    return fmt::format("write it as one word: {} {}{}{}", option, value, between, word);
+  }
+  return "";
+}
+
 // What people write for one value and the shell takes apart, or where an option belongs.
-std::string Options::help_for_surplus(const std::string& word) const {
+std::string Options::help_for_surplus(const Arguments& own, const std::string& word) const {
   const std::vector<std::string> known = known_names();
   const auto has = [&known](const char* name) {
     return std::find(known.begin(), known.end(), name) != known.end();
@@ -196,11 +212,17 @@ std::string Options::help_for_surplus(const std::string& word) const {
   for (const std::string_view number : {"thousand", "million", "billion", "trillion"}) {
     if (word == number) return "write the number and a letter as one word, for example 2T";
   }
+  if (has("--book") && has("--trace")) {
+    return "the book and the recording have options: --book book.json --trace trace.csv";
+  }
   for (const std::string_view end : {".html", ".svg", ".png", ".csv", ".md"}) {
     if (word.ends_with(end) && has("--output")) return "to write a file: -o " + word;
   }
-  if (word.find_first_not_of("0123456789") == std::string::npos && has("--gpus")) {
-    return "a number of GPUs follows its option: --gpus " + word;
+  if (word.find_first_not_of("0123456789") == std::string::npos) {
+    if (has("--gpus")) return "a number of GPUs follows its option: --gpus " + word;
+    const auto at = std::find(own.begin(), own.end(), word);
+    if (at != own.begin() && *(at - 1) == "--jitter") return "write --jitter-percent " + word;
+    if (has("-P")) return "ranks and micro-batches have options: -P " + word + " -M 8";
   }
   if (word.find('=') != std::string::npos && has("--cost")) {
     return "costs are one word, with commas: --cost F=10ms,B=20ms";
@@ -209,7 +231,8 @@ std::string Options::help_for_surplus(const std::string& word) const {
     return "one model is planned with several settings (--vary); penstock plan ... --baseline "
            "plan.json compares the best plan with another";
   }
-  return fmt::format("usage: penstock {}", usage_);
+  const std::string parted = help_for_parted(own, word);
+  return parted.empty() ? fmt::format("usage: penstock {}", usage_) : parted;
 }
 
 // The dashes say nothing of how near two names are.
@@ -225,14 +248,14 @@ std::string Options::nearest_option(const std::string& name, const std::string& 
   return near.insert(kFound.size(), "--");
 }
 
-void Options::refuse_leftovers() const {
+void Options::refuse_leftovers(const Arguments& own) const {
   const std::vector<std::string> leftovers = parser_->app.remaining();
   if (leftovers.empty()) return;
   const auto option = std::find_if(leftovers.begin(), leftovers.end(),
                                    [](const std::string& text) { return text.starts_with('-'); });
   if (option == leftovers.end()) {
     throw_bad_input(fmt::format("'{}' is one argument too many\nhelp: {}", leftovers[0],
-                                help_for_surplus(leftovers[0])));
+                                help_for_surplus(own, leftovers[0])));
   }
   const std::string name = option->substr(0, option->find('='));
   const std::string verb = usage_.substr(0, usage_.find(' '));

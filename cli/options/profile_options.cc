@@ -107,8 +107,8 @@ void ProfileOptions::declare(Options& options) {
                  "lengths need (penstock dynamic)",
                  sequence_length_);
   options.option("--image", "CxHxW",
-                 "an archive takes images instead of tokens, with so many channels, of this height "
-                 "and width: 3x224x224",
+                 "an archive takes images instead of tokens: channels, height and width, as in "
+                 "3x224x224",
                  image_);
   options.option("--recompute", "LIST", "none (default), full, or both", recompute_);
   options.flag("--every-section",
@@ -174,7 +174,7 @@ void ProfileOptions::set_model(ProfileRequest& request) const {
     request.name = fmt::format("{}-{}x{}", name, model.layers, model.hidden);
   } else {
     if (layers_ || hidden_ || heads_ || feed_forward_ || vocabulary_ || positions_ || tied_) {
-      bad_option("--layers, --hidden, ...", fmt::format("{} has sizes of its own", name),
+      bad_option("--layers, --hidden, ...", fmt::format("{} has its own sizes", name),
                  "leave them out, or give gpt, bert or mlp as MODEL");
     }
     request.name = std::filesystem::path(name).stem().string();
@@ -212,8 +212,8 @@ void ProfileOptions::set_cutpoints(ProfileRequest& request) const {
   request.cutpoints = parse_list("--cutpoints", cutpoints_.value_or("auto"));
   for (const std::string& name : request.cutpoints) {
     if (request.cutpoints.size() > 1 && (name == "auto" || name == "children")) {
-      bad_option("--cutpoints", fmt::format("'{}' stands among names", name),
-                 "give it alone, or names only");
+      bad_option("--cutpoints", fmt::format("'{}' is among names", name),
+                 "give it alone, or only names");
     }
   }
 }

@@ -61,7 +61,7 @@ void set_recompute(const ModelProfile& profile, const std::string& option, const
   const std::string mode = check_recompute(profile, option, value.substr(0, colon));
   const std::string part = has_part ? value.substr(colon + 1) : "";
   if (has_part && part != kAsNeeded) {
-    bad_option(option, fmt::format("unknown '{}' behind the mode", part),
+    bad_option(option, fmt::format("unknown '{}' after the mode", part),
                fmt::format("write {} or {}:{}", mode, mode, kAsNeeded));
   }
   if (has_part && mode == "none") {
@@ -104,11 +104,14 @@ void pin_sharding(const ShardingChoice& choice, Pins& pins) {
 // What is no degree has an option of its own.
 std::string where_else(const std::string& key, const std::string& value) {
   if (key == "M") return "micro-batches follow from the global batch, DP and mbs; pin those";
+  if (key == "ep" || key == "EP") {
+    return "expert parallelism is not modelled: every TP group holds all experts of its layers";
+  }
   for (const char* other : {"global-batch", "sequence-length", "schedule", "recompute", "zero1",
                             "sharding", "device", "placement", "gpus"}) {
-    if (key == other) return fmt::format("it has an option of its own: --{} {}", key, value);
+    if (key == other) return fmt::format("it has its own option: --{} {}", key, value);
   }
-  return "TP, CP, PP, DP, VP or mbs (T, C, P, D, V, b); other choices have options of their own";
+  return "TP, CP, PP, DP, VP or mbs (T, C, P, D, V, b); other choices have their own options";
 }
 
 }  // namespace

@@ -61,7 +61,7 @@ void SearchOptions::declare_measured(Options& options) {
       "--measured", "RUN",
       "a run that you measured: its layout, a colon, the step time, and the peak memory if "
       "you know it: \"TP=4 PP=4 mbs=1 gbs=128: 14.66s, 61.2GiB\" (predict --help "
-      "lists the keys). All times are fitted to it first; may be repeated",
+      "lists the keys). All times are first fitted to it; may be repeated",
       measured);
 }
 

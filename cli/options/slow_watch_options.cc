@@ -11,8 +11,10 @@ void SlowWatchOptions::declare(Options& options) {
                "replicas of their stage; with fewer than 3 replicas, than the plan predicts as "
                "compared with the other ranks",
                watch_);
-  options.option("--slow-percent", "X",
-                 "so much longer counts as slow, in two windows in a row; default 15", percent_);
+  options.option(
+      "--slow-percent", "X",
+      "a rank that takes this much longer counts as slow, in two windows in a row; default 15",
+      percent_);
   options.option("--slow-window", "N", "steps of a window, whose median counts; default 10",
                  window_);
   options.option("--slow-machines", "FILE",

@@ -44,7 +44,7 @@ std::vector<std::string> parse_changes(const std::string& text) {
 
 void TrainSettings::declare(Options& options) {
   options.repeated("--then", "STEPS:PLAN",
-                   "after so many steps of the run it goes on under another plan of the same model "
+                   "after this many steps the run continues under another plan of the same model "
                    "for as many ranks, without a restart; may be given several times",
                    then_);
   options.heading("What to train on");
@@ -72,7 +72,7 @@ void TrainSettings::declare(Options& options) {
   options.repeated("--validation-labels", "FILE", "their labels, in the form of --labels",
                    validation_labels_);
   options.option("--validation-fraction", "X",
-                 "or leave out so much of --data, its end, from training; for example 0.01",
+                 "or keep this share of --data, its end, out of training; for example 0.01",
                  validation_fraction_);
   options.option(
       "--eval-every", "N",
@@ -96,7 +96,7 @@ void TrainSettings::declare(Options& options) {
   options.option("--threads-per-rank", "N", "of LibTorch; default 1", threads_);
   options.flag("--no-pinning", "do not pin ranks to processors of their own", no_pinning_);
   options.option("--time-out", "TIME",
-                 "a rank that does nothing for so long counts as lost; default 60s", time_out_);
+                 "a rank that does nothing for this long counts as lost; default 60s", time_out_);
   options.option("--rank", "N",
                  "number of this rank; default: from torchrun, mpirun or Slurm; without them all "
                  "ranks are started here",
@@ -190,7 +190,7 @@ TrainOptions TrainSettings::train_options() const {
   if (time_out_) options.time_out = parse_time("--time-out", *time_out_);
   if (options.time_out < std::chrono::seconds(1)) {
     bad_option("--time-out", "expected at least 1s, got " + *time_out_,
-               "a busy machine may well pause a rank for so long");
+               "a busy machine may well pause a rank for that long");
   }
   if (log_) options.log = *log_;
   options.timeline = timeline_;
@@ -227,7 +227,7 @@ void TrainSettings::read_checkpoint_interval(TrainOptions& options) const {
   }
   if (*options.between_failures < std::chrono::seconds(1)) {
     bad_option("--between-failures", "expected at least 1s, got " + *between_failures_,
-               "a job that is lost more often never gets on");
+               "a job that is lost more often makes no progress");
   }
 }
 

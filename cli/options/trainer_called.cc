@@ -38,10 +38,13 @@ constexpr std::array kRemarks{
         "FSDP is PyTorch's: --for torchtitan; ZeRO-2 and ZeRO-3 are --for deepspeed or megatron; "
         "--sharding NAME asks for one of them"},
     Remark{{"lightning", "pytorch-lightning", "hf", "huggingface"},
-           "it has no pipeline schedules of its own; --for pytorch plans for PyTorch's "
+           "it has no pipeline schedules; --for pytorch plans for PyTorch's "
            "torch.distributed.pipelining"},
+    Remark{{"slurm", "sky", "torchrun", "kubernetes"},
+           "a job is made for a trainer: export --to megatron, torchtitan or deepspeed writes "
+           "job.sbatch for Slurm and sky.yaml for SkyPilot beside its files"},
     Remark{{"accelerate", "transformers", "trainer", "trl"},
-           "it has no pipeline schedules of its own; --for pytorch plans for PyTorch's "
+           "it has no pipeline schedules; --for pytorch plans for PyTorch's "
            "torch.distributed.pipelining"},
 };
 
@@ -81,7 +84,7 @@ std::string version_called(const TrainerRow& trainer, const std::string& asked) 
     if (plain == version || plain.starts_with(version + '.')) return version;
   }
   bad_option("--target-version",
-             fmt::format("'{}' is no version of {} that is known", asked, trainer.name),
+             fmt::format("'{}' is not a known version of {}", asked, trainer.name),
              fmt::format("known: {}", fmt::join(known, ", ")));
 }
 

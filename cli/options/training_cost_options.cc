@@ -149,7 +149,7 @@ std::int64_t parse_tokens(const std::string& option, const std::string& text) {
   const auto tokens =
       whole(std::string_view(text).substr(0, text.size() - (zeros > 0 ? 1 : 0)), zeros);
   if (!tokens || *tokens == 0) {
-    bad_option(option, fmt::format("'{}' is no number of tokens", text.substr(0, 60)),
+    bad_option(option, fmt::format("'{}' is not a number of tokens", text.substr(0, 60)),
                "give a whole number from 1 to 10^18, for example 2T, 300B, 1.5T or 5000000");
   }
   return *tokens;

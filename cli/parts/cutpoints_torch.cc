@@ -21,7 +21,7 @@ std::string why_one_section(const ArchiveGraph& graph) {
   const std::size_t places = possible_cuts(graph, kMostHandedOn).size();
   if (places == 0) {
     return fmt::format(
-        "since everywhere inside it more than {} results are still to be read, or some that no "
+        "because everywhere inside it more than {} results are still to be read, or some that no "
         "message carries",
         kMostHandedOn);
   }

@@ -31,7 +31,7 @@ std::string text_of(const PlanBook& book, const std::string& title,
   std::string text = wrapped(title, screen.width(), "", "  ") + '\n';
   text += book_table(book, kMostRows, left_out).text(screen.width());
   if (left_out > 0) {
-    text += wrapped(fmt::format("{} that bring less {} not shown; --format csv prints every "
+    text += wrapped(fmt::format("{} that add less {} not shown; --format csv prints every "
                                 "number of GPUs.",
                                 count_of(static_cast<std::int64_t>(left_out), "plan"),
                                 left_out == 1 ? "is" : "are"),

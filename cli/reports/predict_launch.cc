@@ -204,9 +204,9 @@ void judge_memory(const Question& question, const EvaluatedPlan& evaluated, Lint
       finding_about(report, "E030", within ? LintSeverity::kWarning : LintSeverity::kError);
   finding.message = fmt::format("rank {} of the pipeline needs {} of {} GiB",
                                 fullest - evaluation.ranks.begin(), gib(use), gib(room));
-  finding.why = fmt::format(
-      "The largest part is {}{}. The first step runs out of memory.", largest_part(fullest->memory),
-      within ? "; what is over is within 10 %, which such sums may be off" : "");
+  finding.why = fmt::format("The largest part is {}{}. The first step runs out of memory.",
+                            largest_part(fullest->memory),
+                            within ? "; the excess is within 10 %, the error of such sums" : "");
   finding.fix = remedy_for(question, evaluated.plan, report);
   add_finding(report, std::move(finding));
 }

@@ -65,7 +65,7 @@ Subject generated(const ScheduleOptions& given) {
     const std::string name = why.starts_with(given.name) ? "" : given.name + ": ";
     throw_bad_input(name + why + "\nhelp: penstock schedule --help lists the schedules");
   }
-  if (given.legacy_csv) bad_option("--legacy-csv", "NAME is no file", "leave it out");
+  if (given.legacy_csv) bad_option("--legacy-csv", "NAME is not a file", "leave it out");
   given.automatic.check(given.name, &kind);
   return {shape, kind.splits_backward(), &kind, {}};
 }

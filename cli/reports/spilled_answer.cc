@@ -144,9 +144,10 @@ SpillReport report_of(const Question& question, const SpilledPlan& plan, const K
     const auto name = [&](int section) {
       return plan.file.section_names[static_cast<std::size_t>(section)];
     };
-    report.shards.push_back({name(shard.first), name(shard.end - 1), shard.state,
-                             shard.time.forward, shard.time.back(s + 1 == plan.shards.size()),
-                             shard.time.load, shard.time.store});
+    report.shards.push_back({name(shard.first), name(shard.end - 1), shard.end - shard.first,
+                             shard.state, shard.time.forward,
+                             shard.time.back(s + 1 == plan.shards.size()), shard.time.load,
+                             shard.time.store});
   }
   report.partition = partition_words(plan.partitioner);
   report.passes = plan.passes;
@@ -197,7 +198,7 @@ void SpillOptions::declare(Options& options) {
                  "with --spill: memory of the host; default: the cluster's, or the datasheet's",
                  host_gib);
   options.option("--host-gb-per-s", "X",
-                 "with --spill: between the GPU and the host, one direction; default likewise",
+                 "with --spill: between the GPU and the host, one direction; default: the same",
                  host_bandwidth);
 }
 
@@ -206,7 +207,8 @@ std::vector<std::string> SpillOptions::names() {
 }
 
 Answer spilled_answer(const Question& question, const SpillOptions& options,
-                      const std::optional<std::string>& output, TableFormat format, Screen screen) {
+                      const std::optional<std::string>& output, TableFormat format, bool in_full,
+                      Screen screen) {
   const std::string device = device_of(question);
   const KnownHost host = host_asked(question, options, device);
   SpillQuestion asked = spill_question(question, device, host.host);
@@ -226,7 +228,7 @@ Answer spilled_answer(const Question& question, const SpillOptions& options,
   if (output && *output == "-") return {file};
   if (output) write_file(*output, file);
   if (format == TableFormat::kJson) return json_answer(json_of(question, report));
-  std::string text = spill_text(report, screen);
+  std::string text = spill_text(report, screen, in_full);
   if (output) {
     text += fmt::format("\nThe plan is in {0}; next: penstock train {0} --virtual\n",
                         shell_word(*output));

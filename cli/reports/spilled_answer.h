@@ -26,7 +26,8 @@ struct SpillOptions {
 // Exit code 1 with the reason where it does not fit even so. `output`: where the plan file is
 // written, "-" for stdout. Error{kBadInput} where nothing is known of the host.
 Answer spilled_answer(const Question& question, const SpillOptions& options,
-                      const std::optional<std::string>& output, TableFormat format, Screen screen);
+                      const std::optional<std::string>& output, TableFormat format, bool in_full,
+                      Screen screen);
 
 // Of a node with the question's device: the cluster's, else the datasheet's; nothing when neither
 // says.

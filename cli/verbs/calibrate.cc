@@ -62,7 +62,7 @@ Loaded<ModelProfile> load_model(const std::string& path, const Plan& plan,
 
 Inputs load_inputs(const std::string& path) {
   Inputs inputs;
-  const Loaded<Json> json = load_json(path);
+  const Loaded<Json> json = load_runs(path);
   inputs.runs = {read_runs(json.value, path), json.file};
   const MeasuredRuns& runs = inputs.runs.value;
   inputs.cluster = load_cluster(beside(path, runs.cluster));

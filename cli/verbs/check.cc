@@ -153,7 +153,7 @@ Answer run_check(const Arguments& arguments, Screen screen) {
 
   const std::string format = format_of(launch, json);
   if (launch.model.config && launch.model.profile) {
-    bad_option("--profile", "does not go with --config", "keep one of them");
+    bad_option("--profile", "cannot be combined with --config", "keep one of them");
   }
   std::error_code failed;
   if (std::filesystem::is_directory(file, failed)) {
@@ -161,7 +161,7 @@ Answer run_check(const Arguments& arguments, Screen screen) {
     if (exit_zero && answer.exit == kNo) answer.exit = kYes;
     return answer;
   }
-  const std::string text = read_file(file);
+  const std::string text = load_text(file);
   const TrainerRow* trainer = trainer_of(launch, text, file);
   if (trainer == nullptr) require_own(text, file);
   Answer answer = trainer != nullptr ? check_launch(file, text, *trainer, launch, format, screen)

@@ -63,8 +63,15 @@ void refuse_chunks_twice(const std::vector<Axis>& axes) {
   }
 }
 
-std::vector<Axis> axes_of(const std::vector<std::string>& vary) {
-  if (vary.empty()) bad_option("--vary", "missing", "add for example --vary schedule=1f1b,zb-h1");
+// `device`: as given; several of them are an axis.
+std::vector<Axis> axes_of(const std::vector<std::string>& vary,
+                          const std::optional<std::string>& device) {
+  if (vary.empty()) {
+    const bool several = device && device->find(',') != std::string::npos;
+    bad_option("--vary", "missing",
+               several ? fmt::format("write --vary device={} in place of --device", *device)
+                       : "add for example --vary schedule=1f1b,zb-h1");
+  }
   std::vector<Axis> axes;
   std::size_t rows = 1;
   for (const std::string& text : vary) {
@@ -288,7 +295,7 @@ Answer run_compare(const Arguments& arguments, Screen screen) {
 
   const TableFormat chosen = format.chosen();
   const std::optional<TrainingQuestion> asked = training.question();
-  const std::vector<Axis> axes = axes_of(vary);
+  const std::vector<Axis> axes = axes_of(vary, given.device);
   const std::vector<Settings> rows = combinations(axes);
   Asker asker(given);
   std::vector<Question> questions;  // all are understood before the first search begins

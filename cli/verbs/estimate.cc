@@ -117,7 +117,7 @@ Answer estimate(const Given& given, Screen screen) {
   const Loaded<Json> config = load_json(given.file);
   if (!is_model_config(config.value)) {
     throw_bad_input(given.file +
-                    ": no config.json of a model (no model_type, no sizes)\nhelp: give "
+                    ": not the config.json of a model (no model_type, no sizes)\nhelp: give "
                     "the config.json that lies beside a model's weights");
   }
   EstimateSettings settings;

@@ -175,7 +175,7 @@ Answer run_explain(const Arguments& arguments, Screen screen) {
   cost.declare(options);
   if (auto help = options.parse(arguments, screen)) return help_answer(*help);
   if (why_not_text && slow.given()) {
-    bad_option("--why-not", "a search knows nothing of --slow", "leave one of them out");
+    bad_option("--why-not", "a search cannot take --slow into account", "leave one of them out");
   }
   const TableFormat chosen = format.chosen();
   if (machines && !book) {

@@ -26,7 +26,7 @@ namespace penstock {
 namespace {
 
 constexpr const char* kExamples =
-    R"(  penstock multi data/jobs/three-units.json --gpus 2
+    R"(  penstock multi data/multi/three-units.json --gpus 2
   penstock multi jobs.json --cluster cluster.json --gpus 16
   penstock multi jobs.json --device h100-sxm --gpus 64 -o report.html
   penstock multi jobs.json --cluster cluster.json --json > schedule.json
@@ -75,7 +75,7 @@ struct MultiOptions {
                    "(default 60s)",
                    restart);
     options.option("--least-gain", "TIME",
-                   "change only for a makespan that is shorter by so much (default 0s)",
+                   "change only if the makespan gets shorter by this much (default 0s)",
                    least_gain);
     options.heading("The search");
     options.option("--seed", "N", "of the local searches (default 1)", settings.seed);
@@ -144,7 +144,7 @@ MultiReport schedule_from_now(const AskedMulti& asked, Duration restart, Duratio
   const Replanned found = replan_gangs(tasks, question.nodes, not_begun(asked, tasks), replanning);
   MultiReport report;
   report.gpus = question.gpus();
-  report.ways = {{"going on as it is", found.goes_on, 0.0}};
+  report.ways = {{"as it is now", found.goes_on, 0.0}};
   if (found.changes) {
     report.ways.push_back({"a new schedule", found.schedule.makespan(),
                            value_of(found.schedule, tasks).late_seconds});

@@ -327,13 +327,13 @@ Answer run_plan(const Arguments& arguments, Screen screen) {
                          asked_of);
   }
   if (spilling.spill) {
-    refuse_given(given_names, {"--baseline", "-v", "--top", "--tokens"},
-                 "--spill has an answer of its own", "leave it out");
+    refuse_given(given_names, {"--baseline", "--top", "--tokens"}, "--spill has its own answer",
+                 "leave it out");
     if (question.request.gpus != 1) {
       bad_option("--spill", fmt::format("it plans one GPU, not {}", question.request.gpus),
                  "give --gpus 1; several models on several GPUs: penstock multi");
     }
-    return spilled_answer(question, spilling, output, chosen, screen);
+    return spilled_answer(question, spilling, output, chosen, verbose, screen);
   }
   refuse_given(given_names, SpillOptions::names(), "it belongs to --spill", "add --spill");
   const bool is_short = chosen == TableFormat::kText && !verbose;

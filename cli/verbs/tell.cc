@@ -59,7 +59,7 @@ UtcTime gone_by(const TellOptions& given) {
   if (given.in) return utc_now() + parse_budget("--in", *given.in);
   const auto at = parse_utc_time(*given.at);
   if (!at)
-    bad_option("--at", fmt::format("'{}' is no time in UTC", *given.at), "2026-11-24T01:25:43Z");
+    bad_option("--at", fmt::format("'{}' is not a time in UTC", *given.at), "2026-11-24T01:25:43Z");
   return *at;
 }
 
@@ -82,8 +82,10 @@ const std::string& required_command(const TellOptions& given) {
                    given.job + " checkpoint");
   }
   if (command_called(given.job)) {
+    const bool names_job = given.command->ends_with(".json");
     bad_option("JOB", "the job file comes first",
-               fmt::format("penstock tell {} {}", *given.command, given.job));
+               names_job ? fmt::format("penstock tell {} {}", *given.command, given.job)
+                         : fmt::format("penstock tell job.json {} {}", given.job, *given.command));
   }
   for (const OtherCommand& other : kOtherCommands) {
     if (other.typed != *given.command) continue;
@@ -110,7 +112,7 @@ CommandGiven command_of(const TellOptions& given) {
   }
   command.machine = given.machine.value_or("");
   if (names_machine && !is_machine_name(command.machine)) {
-    bad_option("MACHINE", fmt::format("'{}' is no name of a machine", command.machine),
+    bad_option("MACHINE", fmt::format("'{}' is not the name of a machine", command.machine),
                "letters, digits and . _ - :");
   }
   if (given.gpus && kind != CommandKind::kJoin)

@@ -50,6 +50,18 @@ struct TraceOptions {
   [[nodiscard]] bool is_kineto() const { return format && *format == "kineto"; }
   [[nodiscard]] bool is_picture() const { return format && (*format == "svg" || *format == "png"); }
 
+  // The end of a file's name says what it is to be.
+  void choose_format() {
+    if (format || !output) return;
+    if (output->ends_with(".svg")) format = "svg";
+    if (output->ends_with(".png")) format = "png";
+    if (output->ends_with(".html") || output->ends_with(".pdf")) {
+      bad_option("--output", fmt::format("a trace is no page, and {} is one", *output),
+                 "write -o step.json or -o step.svg; penstock report plan.json -o report.html "
+                 "writes a page");
+    }
+  }
+
   void check() const {
     if (format && *format != "perfetto" && !is_kineto() && !is_picture()) {
       unknown_word("--format", *format, {"perfetto", "kineto", "svg", "png"});
@@ -226,7 +238,7 @@ Answer run_trace(const Arguments& arguments, Screen screen) {
                  "perfetto (default): one JSON file for ui.perfetto.dev, with --run an archive "
                  "(TAR) of two; kineto: a folder with a file per rank, as PyTorch's profiler "
                  "writes and HolisticTraceAnalysis reads them; svg, png: a picture with a row "
-                 "per rank",
+                 "per rank (default where FILE ends so)",
                  given.format);
   options.choices({"perfetto", "kineto", "svg", "png"});
   options.option(
@@ -237,6 +249,7 @@ Answer run_trace(const Arguments& arguments, Screen screen) {
   given.picture.declare(options);
   options.flag("--json", "what was written as one JSON object", given.json);
   if (auto help = options.parse(arguments, screen)) return help_answer(*help);
+  given.choose_format();
   given.check();
 
   Predicted prediction = predicted_of(given);

@@ -146,7 +146,7 @@ Answer answer_of(const Request& request, const WatchedTraining& watched, const R
     text += fmt::format("stopped on request after step {}{}\n", end.next_step,
                         request.options.checkpoint_folder.empty()
                             ? ""
-                            : "; go on with --resume from " + request.options.checkpoint_folder);
+                            : "; continue with --resume from " + request.options.checkpoint_folder);
   }
   if (!request.options.log.empty() && request.options.timeline) {
     text +=
@@ -187,7 +187,7 @@ void say_nothing(const std::string& /*what*/) {}
 void say_who_is_believed(const LaunchEnvironment& place) {
   for (const std::string& other : place.ignored) {
     say_note("this is rank " + std::to_string(place.rank) + " of " + place.believed + "; what " +
-             other + " left in the environment is not looked at");
+             other + " left in the environment is ignored");
   }
 }
 

@@ -62,7 +62,7 @@ struct Whereabouts {
     if (!run.is_trainer_log) {
       if (device || transport || started) {
         bad_option("--run-device, --run-transport, --run-started",
-                   path + " is no log of another trainer", "leave them out");
+                   path + " is not the log of another trainer", "leave them out");
       }
       return;
     }

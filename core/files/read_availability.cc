@@ -81,7 +81,7 @@ class AvailabilityReader {
       const std::string name(cells_[i]);
       if (name != "time_s" && name != "gpus" && name != "node" && name != "event" &&
           name != "notice_s" && name != "usd_per_gpu_hour") {
-        fail("\"" + name + "\" is no column of a recording of available GPUs\n" +
+        fail("\"" + name + "\" is not a column of a recording of available GPUs\n" +
              std::string(kHelp));
       }
       if (!columns_.emplace(name, i).second) fail("the column " + name + " stands twice");
@@ -91,7 +91,7 @@ class AvailabilityReader {
     if (names_machines_) {
       for (const char* name : {"node", "event"}) require_column(name);
     } else if (columns_.contains("notice_s")) {
-      fail("notice_s stands beside node and event only");
+      fail("notice_s goes with node and event only");
     }
   }
 

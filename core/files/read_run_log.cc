@@ -64,7 +64,7 @@ MeasuredRank read_rank(JsonReader reader, const RunHeader& header) {
   for (std::size_t i = 0; i < rank.start.size(); ++i) {
     if ((rank.end[i] == kNotMeasured) != (rank.start[i] == kNotMeasured)) {
       ends.fail("action " + std::to_string(i) +
-                " has only one of start and end; null stands in both");
+                " has only one of start and end; null belongs in both");
     }
     if (rank.end[i] < rank.start[i]) {
       ends.fail("action " + std::to_string(i) + " ends before it starts");

@@ -79,7 +79,7 @@ class LengthsReader {
     if (!next_line()) fail("there are no samples\n" + std::string(kHelp));
     const char first = line_.front();
     if (line_ == "{" || line_ == "[") {
-      fail("one JSON value over several lines is no JSON Lines\n" + std::string(kHelp));
+      fail("one JSON value over several lines is not JSON Lines\n" + std::string(kHelp));
     }
     if (first == '{' || first == '[') {
       do add(sample_of_json());
@@ -151,7 +151,8 @@ class LengthsReader {
 
   [[nodiscard]] std::vector<std::string> cells() const {
     Cells cells = cells_of(line_);
-    if (!cells.closed) fail("a quote is not closed in this line; a cell cannot go on in the next");
+    if (!cells.closed)
+      fail("a quote is not closed in this line; a cell cannot continue in the next");
     return std::move(cells.values);
   }
 

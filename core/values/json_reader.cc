@@ -104,7 +104,7 @@ std::string read_all(std::istream& in, const std::string& path) {
     in.read(piece.data(), static_cast<std::streamsize>(piece.size()));
     text.append(piece.data(), static_cast<std::size_t>(in.gcount()));
     if (text.size() > kLargest) {
-      throw_bad_input(path + ": larger than 1 GiB; that is no file of Penstock");
+      throw_bad_input(path + ": larger than 1 GiB; that is not a file of Penstock");
     }
   }
   if (in.bad()) cannot("read", path, errno);

@@ -149,7 +149,7 @@ std::string why_not_cuts(const Trainer& trainer, const Plan& plan, const ModelLa
 TrainerVerdict layers_verdict(const Trainer& trainer, const Plan& plan, const ModelLayers& model) {
   if (trainer.most_behind && model.back > *trainer.most_behind) {
     return {trainer.title + "'s models end in a norm and a head; this one has " + text(model.back) +
-                " sections behind its layers",
+                " sections after its layers",
             {}};
   }
   const bool one_number = trainer.divided_recompute == DividedRecompute::kOneNumber;

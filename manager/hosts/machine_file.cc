@@ -36,7 +36,7 @@ class Machines {
  public:
   void add(ListedMachine machine, const std::string& place) {
     if (!is_name(machine.host)) {
-      bad_line(place, "'" + machine.host + "' is no name of a host");
+      bad_line(place, "'" + machine.host + "' is not the name of a host");
     }
     if (!hosts_.insert(machine.host).second) {
       bad_line(place, machine.host + " is named a second time");

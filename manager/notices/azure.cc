@@ -79,7 +79,7 @@ std::optional<UtcTime> time_of(const Json& event, UtcTime now) {
 
 void read_event(const Json& event, UtcTime now, NoticesRead& read) {
   if (event.kind() != Json::Kind::kObject) {
-    read.trouble = "Azure: an event is no JSON object";
+    read.trouble = "Azure: an event is not a JSON object";
     return;
   }
   const std::string type = text_at(event, "EventType");

@@ -25,7 +25,8 @@ template <class Read>
 NoticesRead read_json_body(const std::string& body, const std::string& source, const Read& read) {
   try {
     const Json json = parse_json(body, source);
-    if (json.kind() != Json::Kind::kObject) return {{}, source + ": the answer is no JSON object"};
+    if (json.kind() != Json::Kind::kObject)
+      return {{}, source + ": the answer is not a JSON object"};
     return read(json);
   } catch (const Error& error) {
     return {{}, shortened(error.what())};

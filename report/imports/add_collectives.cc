@@ -154,7 +154,7 @@ class CollectivesIntoCluster {
     result_.changes.push_back(fmt::format("{} of {} ranks on level '{}': {}{}", test.collective,
                                           test.ranks, level_at(level).name,
                                           count_of(static_cast<std::int64_t>(points), "point"),
-                                          replaces ? ", in place of those before" : ""));
+                                          replaces ? ", replacing those before" : ""));
   }
 
   void set_link(const NcclTest& test, int level, std::vector<CurvePoint> curve, int source) {

@@ -39,8 +39,8 @@ class CsvReader {
         ++at_;
         ++line_;
       } else if (at_ < text_.size()) {
-        fail(fmt::format("expected a comma or the end of the line behind cell {}",
-                         row.cells.size()));
+        fail(
+            fmt::format("expected a comma or the end of the line after cell {}", row.cells.size()));
       }
       return row;
     }

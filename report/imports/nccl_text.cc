@@ -103,7 +103,7 @@ class NcclText {
     const std::string_view collective = collective_in(word);
     if (collective.empty() || collective == collective_) return;
     if (!collective_.empty()) {
-      fail(fmt::format("{} and {} stand in one file", collective_, collective),
+      fail(fmt::format("{} and {} are in one file", collective_, collective),
            "a file per collective: split it");
     }
     collective_ = collective;

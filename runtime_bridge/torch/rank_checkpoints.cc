@@ -56,13 +56,13 @@ void RankCheckpoints::load(StateHolder& holder) const {
   } catch (const DamagedCheckpoint& damage) {
     throw DamagedCheckpoint(std::string(damage.what()) + "; the checkpoint was set aside as " +
                             set_aside(path) +
-                            "\nhelp: the same command goes on from the one "
+                            "\nhelp: the same command continues from the one "
                             "before it");
   } catch (const Error&) {
     if (!was_set_aside(path)) throw;
     throw DamagedCheckpoint(path +
                             ": another rank found it damaged and set it aside\nhelp: the "
-                            "same command goes on from the one before it");
+                            "same command continues from the one before it");
   }
 }
 
@@ -96,8 +96,9 @@ void RankCheckpoints::settle() {
     writer_->finish();
   } catch (const Error& error) {
     if (options_.rank == 0 && note_) {
-      note_("the checkpoint of step " + std::to_string(info_.step) + " was not written: " +
-            error.what() + "\nnote: the run goes on; checkpoints before it stay, and the next is " +
+      note_("the checkpoint of step " + std::to_string(info_.step) +
+            " was not written: " + error.what() +
+            "\nnote: the run continues; checkpoints before it stay, and the next is " +
             "tried when it is due");
     }
   }

@@ -21,7 +21,7 @@ ExecutorModel model(const char* name, const char* queues, bool posted) {
 TEST_CASE("nothing given is the ideal executor") {
   CHECK_FALSE(ExecutorOptions().given());
   CHECK(ExecutorOptions().model() == ExecutorModel());
-  CHECK(words_of(ExecutorModel()) == "ideal: transfers occupy nobody, no queues");
+  CHECK(words_of(ExecutorModel()) == "ideal: transfers occupy no rank, no queues");
 }
 
 TEST_CASE("names say what transfers occupy and in which order they are issued") {
@@ -34,10 +34,10 @@ TEST_CASE("names say what transfers occupy and in which order they are issued") 
 TEST_CASE("what departs from the name is part of it") {
   const ExecutorModel executor = model(nullptr, "per-peer", true);
   CHECK(executor.name == "ideal+queues-per-peer+posted");
-  CHECK(
-      words_of(executor) ==
-      "ideal+queues-per-peer+posted: transfers occupy nobody, queues per-peer, receives are posted "
-      "first");
+  CHECK(words_of(executor) ==
+        "ideal+queues-per-peer+posted: transfers occupy no rank, queues per-peer, receives are "
+        "posted "
+        "first");
 }
 
 TEST_CASE("unknown names find the nearest") {

@@ -33,6 +33,7 @@ def prepare(penstock, folder):
         shutil.copy(source, target)
     for name, text in (("model.safetensors.index.json", '{"weight_map": {}}'), ("empty.json", ""),
                        ("ds_config.json", '{"train_batch_size": 64}'),
+                       ("cut.json", '{"model_type": "llama", "hidden_size": 40'), ("cluster.yaml", "nodes: 8"),
                        ("vit.json", '{"model_type": "vit", "hidden_size": 768, "num_hidden_layers": 12, '
                                     '"num_attention_heads": 12, "image_size": 224}')):
         with open(os.path.join(folder, name), "w", encoding="utf-8") as file:

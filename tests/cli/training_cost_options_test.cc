@@ -20,7 +20,7 @@ TEST_CASE("tokens are counted exactly") {
   CHECK(tokens("1000000T") == 1'000'000'000'000'000'000);
 }
 
-TEST_CASE("what is no whole number of tokens is refused") {
+TEST_CASE("what is not a whole number of tokens is refused") {
   for (const char* text : {"",         "T",
                            "0",        "0T",
                            "-1",       "+1",
@@ -33,7 +33,7 @@ TEST_CASE("what is no whole number of tokens is refused") {
                            "1000001T", "99999999999999999999999999"}) {
     CHECK(message_of([&] { (void)parse_tokens("--tokens", text); }) ==
           "--tokens: '" + std::string(text) +
-              "' is no number of tokens\n"
+              "' is not a number of tokens\n"
               "help: give a whole number from 1 to 10^18, for example 2T, 300B, 1.5T or 5000000");
   }
 }

@@ -74,7 +74,7 @@ TEST_CASE("What is no length is refused with its line, its value and what is exp
   CHECK(says(refused("{\"tokens\": 5}\n{\"text\": \"a\"}\n"), "l.csv:2: no field says"));
   CHECK(says(refused("{\"tokens\": \"5\"}\n"), "tokens: expected a number of tokens"));
   CHECK(says(refused("{\"tokens\": 5}\n{\"tokens\": \n"), "l.csv:2:"));
-  CHECK(says(refused("[\n1,\n2]\n"), "one JSON value over several lines is no JSON Lines"));
+  CHECK(says(refused("[\n1,\n2]\n"), "one JSON value over several lines is not JSON Lines"));
   CHECK(says(refused("[1, 2, 3]\n"), "expected [encoder, decoder]"));
   CHECK(says(refused("{\"input_ids\": []}\n"), "got \"0\""));
 }

@@ -119,7 +119,7 @@ TEST_CASE("what holds no images, or no labels of them, is refused with the remed
   const auto as_images = [&](const std::string& bytes) {
     return refusal(pair_of(folder.write("i.npy", bytes), labels));
   };
-  CHECK(as_images(npy("<f4", "(2, 6)", floats(2))).find("is no list of images [samples, ") !=
+  CHECK(as_images(npy("<f4", "(2, 6)", floats(2))).find("is not a list of images [samples, ") !=
         std::string::npos);
   CHECK(
       as_images(npy("<i8", "(2, 1, 2, 3)", floats(4))).find("its elements are '<i8'; images are") !=

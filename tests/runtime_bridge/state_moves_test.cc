@@ -164,7 +164,7 @@ TEST_CASE("what nobody holds any more is named") {
   survivors[1].stages.clear();
   CHECK_THROWS_WITH_AS((void)state_moves(layout, survivors, ranks_of({0, 4}, 1, false), 0),
                        "rank 0 needs elements 0 to 360 of 'weight' of section 2 for the next plan, "
-                       "and no rank holds them\nhelp: go on from a checkpoint (--resume)",
+                       "and no rank holds them\nhelp: continue from a checkpoint (--resume)",
                        Error);
 }
 

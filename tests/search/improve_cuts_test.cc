@@ -79,7 +79,8 @@ TEST_CASE("on small plans of every static schedule the best of all cuts is found
     plan.device = "gpu";
     if (plan.stages_per_copy() > static_cast<int>(model.sections.size())) continue;
     const EvaluatedPlan before = evaluate(inputs, plan);
-    if (before.plan.cuts.empty()) continue;  // its schedule does not go with so many micro-batches
+    if (before.plan.cuts.empty())
+      continue;  // its schedule cannot be combined with so many micro-batches
     const auto moved = improve_cuts(inputs, before.plan);
     if (!moved) {
       CHECK(before.why_not);

@@ -134,7 +134,7 @@ TEST_CASE("what cannot be sharded says why") {
   CHECK(pipeline.why_not() == "ZeRO-3 has no pipeline (DeepSpeed's refuses it): choose PP = 1");
   Fixture uneven(kFsdp);
   uneven.plan.global_batch = 7;
-  CHECK(uneven.why_not().starts_with("FSDP needs the same micro-batches in every replica"));
+  CHECK(uneven.why_not().starts_with("FSDP and HSDP need the same micro-batches in every replica"));
   Fixture divided(kFsdp);
   divided.plan.schedule = "zb-h1";
   CHECK(divided.why_not().starts_with("zb-h1 divides the backward"));

@@ -74,7 +74,7 @@ TEST_CASE("one queue per rank holds up interleaved 1F1B, other layouts do not") 
 //
 //   ideal  0: F0 F1 .......... B0 .... B1      F0 arrives at 13, B0 runs 23..43 on rank 1 and its
 //          1: .. F0 B0 F1 B1                   gradient is there at 46, F1 43..53, B1 53..73, 76
-TEST_CASE("ideal transfers occupy nobody") {
+TEST_CASE("ideal transfers occupy no rank") {
   const Program program = lowered("1f1b", {2, 1, 2, 0});
   const Timeline timeline = simulate(program, equal_prices(2, 1, {10, 12, 8, 3}), {});
   CHECK(times(program, timeline, "0F1") == "10..20");

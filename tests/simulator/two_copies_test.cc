@@ -116,7 +116,7 @@ TEST_CASE("DeepSpeed's order runs pairs one after the other") {
   CHECK(rank0.find("3F3 0RECV_B0 0B0") != std::string::npos);
 }
 
-TEST_CASE("in DeepSpeed's order steps with two copies end where transfers occupy nobody") {
+TEST_CASE("in DeepSpeed's order steps with two copies end where transfers occupy no rank") {
   for (const auto* const name : {"dualpipe", "chimera"}) {
     for (const int p : {2, 4, 6}) {
       for (int m = 2 * p; m <= 4 * p; m += p) {

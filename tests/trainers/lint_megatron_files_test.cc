@@ -207,7 +207,7 @@ constexpr const char* kRecipe =
     "    return cfg\n";
 
 TEST_CASE("a recipe's fields are judged as the flags of the same meaning") {
-  // 16 is no multiple of b = 3, whatever D is; the layout has 8 layers in 2 x 2 stages.
+  // 16 is not a multiple of b = 3, whatever D is; the layout has 8 layers in 2 x 2 stages.
   const LintReport report = lint(kRecipe, "recipe.py", *find_trainer_row("megatron"), {});
   CHECK(found(report) == Codes{"E001:12"});
   CHECK(only(report).setting == "cfg.train.global_batch_size = 1_6");
@@ -243,7 +243,7 @@ TEST_CASE("what a recipe does not set is its model's, and not the default of a f
 }
 
 TEST_CASE("a script that starts a recipe is judged by it, on the script's GPUs") {
-  // 6 GPUs are no multiple of T x P = 4.
+  // 6 GPUs are not a multiple of T x P = 4.
   const std::string script =
       "here=$(dirname \"$0\")\nexec torchrun --nproc_per_node=6 \\\n  \"$here/recipe.py\" \"$@\"\n";
   const LintRequest request = with_files({{"recipe.py", kRecipe}});
@@ -251,7 +251,7 @@ TEST_CASE("a script that starts a recipe is judged by it, on the script's GPUs")
   const LintReport report = judged(script, request);
   CHECK(found(report) == Codes{"E001:6"});
   CHECK(only(report).file == "recipe.py");
-  CHECK(only(report).message == "6 GPUs are no multiple of TP x PP x CP = 2 x 2 x 1 = 4");
+  CHECK(only(report).message == "6 GPUs are not a multiple of TP x PP x CP = 2 x 2 x 1 = 4");
 }
 
 }  // namespace

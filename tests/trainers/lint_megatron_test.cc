@@ -39,7 +39,7 @@ TEST_CASE("a sound script has no findings, and every rule of its own was judged"
 }
 
 TEST_CASE("E001: GPUs are a multiple of T x P x C") {
-  // 16 is no multiple of 2 x 4 x 3 = 24.
+  // 16 is not a multiple of 2 x 4 x 3 = 24.
   const LintReport report = judged(script("--context-parallel-size 3"));
   CHECK(found(report) == Codes{"E001:3"});
   CHECK(only(report).fix.starts_with("start 24 GPUs"));
@@ -53,7 +53,7 @@ TEST_CASE("E001: GPUs are a multiple of T x P x C") {
 TEST_CASE("E001: b x D divides the global batch") {
   const LintReport report = judged(script("--bf16", "--num-layers 32 --global-batch-size 34"));
   CHECK(found(report) == Codes{"E001:3"});
-  CHECK(only(report).message == "a global batch of 34 is no multiple of mbs x DP = 2 x 2 = 4");
+  CHECK(only(report).message == "a global batch of 34 is not a multiple of mbs x DP = 2 x 2 = 4");
   CHECK(only(report).fix == "--global-batch-size 36");
   CHECK(found(judged(script("--bf16", "--num-layers 32 --global-batch-size 36"))) == Codes{});
   // Even without D an odd batch does not divide by b = 2.
@@ -122,7 +122,7 @@ TEST_CASE("E011: layers, stages, E and L of a layout") {
   CHECK(message("Et*8|t*8|t*8|t*7L") == "the layout has 31 layers, and the model 32");
   CHECK(message("t*8|Et*8|t*8|t*8L") == "the layout must begin with its only E");
   CHECK(message("Et*8|t*8|t*8|t*8") == "the layout must end with its only L");
-  CHECK(message("Et*8|t*8|t*16L") == "the layout has 3 stages, no multiple of PP = 4");
+  CHECK(message("Et*8|t*8|t*16L") == "the layout has 3 stages, not a multiple of PP = 4");
   CHECK(message("Et*16||t*8|t*8L") == "stage 1 of the layout is empty");
   CHECK(message("Et*8|t*8|t*8|mt*8L").find("has 1 m") != std::string::npos);
   CHECK(message("Et*8|x|t*8|t*8L").find("'x' is none of") != std::string::npos);
@@ -251,7 +251,7 @@ TEST_CASE("embedding and loss are accounted for only where the split is even") {
           "--decoder-first-pipeline-num-layers 6", "--decoder-last-pipeline-num-layers 6"}) {
       const LintReport report = judged(start + split + ' ' + flag);
       CHECK(found(report) == Codes{"E010:1"});
-      CHECK(only(report).message.find(std::string(flag) + " does not go with") == 0);
+      CHECK(only(report).message.find(std::string(flag) + " cannot be combined with") == 0);
     }
   }
 }

@@ -287,7 +287,7 @@ def smaller() -> Trainer.Config:
       lint(recipe, "config_registry.py", *find_trainer_row("torchtitan"), request);
   CHECK(found(report) == Codes{"E001:11", "E020:15"});
   CHECK(report.findings[0].message ==
-        "100000 tokens a step are no multiple of tokens x micro-batches x DP = 16384 x 2 x 4 = "
+        "100000 tokens a step are not a multiple of tokens x micro-batches x DP = 16384 x 2 x 4 = "
         "131072");
   CHECK(report.job.pipeline == 4);
   CHECK(report.job.data == 4);
@@ -304,7 +304,7 @@ const char* const kPlanned =
     "    config.training.disable_cuda_graphs = True\n"
     "    return config\n\ndef job():\n    return planned(base())\n";
 
-// 6 GPUs are no multiple of PP = 4, and 2 micro-batches are fewer.
+// 6 GPUs are not a multiple of PP = 4, and 2 micro-batches are fewer.
 TEST_CASE("a script that starts a recipe of head is judged by it, on the script's GPUs") {
   const std::string script =
       "exec torchrun --nproc_per_node=6 \\\n"

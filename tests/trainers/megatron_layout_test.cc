@@ -43,7 +43,7 @@ TEST_CASE("what is no layout says why") {
   CHECK(read_megatron_layout("E x|L").why_not == "' ' is none of E, t, m, L and |");
   CHECK(read_megatron_layout("E(t|").why_not.starts_with("a ( is not closed"));
   CHECK(read_megatron_layout("E((t|)*2)*2L").why_not.starts_with("a ( is not closed"));
-  CHECK(read_megatron_layout("E(t|)L").why_not == "a group (...) needs *n behind it");
+  CHECK(read_megatron_layout("E(t|)L").why_not == "a group (...) needs *n after it");
   CHECK(read_megatron_layout("(t*99999)*99999").why_not.starts_with("more than"));
   CHECK(read_megatron_layout("t*99999999999999999999999t").why_not.starts_with("more than"));
 }

@@ -54,10 +54,10 @@ TEST_CASE("every stage and micro-batch has one B, or one I and one W") {
 
 TEST_CASE("in a row F comes before B or I, and I before W") {
   CHECK(refusal(with(kWithoutBlanks, "1F1,1B1", "1B1,1F1")) ==
-        "x.csv:2:3: '1B1' (rank 1): comes before 1F1, which stands in column 4 and which it needs\n"
+        "x.csv:2:3: '1B1' (rank 1): comes before 1F1, which is in column 4 and which it needs\n"
         "help: exchange them");
   CHECK(complaint(with(kWithoutBlanks, "1F1,1B1", "1F1,1W1,1I1")) ==
-        "x.csv:2:4: '1W1' (rank 1): comes before 1I1, which stands in column 5 and which it needs");
+        "x.csv:2:4: '1W1' (rank 1): comes before 1I1, which is in column 5 and which it needs");
 }
 
 TEST_CASE("rows that wait for each other are refused with the cycle") {
@@ -112,14 +112,14 @@ TEST_CASE("what comes from another rank is received, before it is used") {
         "x.csv:1:10: '0B1' (rank 0): the gradient of stage 1 never arrives: 0RECV_B1 is not in "
         "the file");
   CHECK(refusal(with(kLowered, "1RECV_F0,1F0", "1F0,1RECV_F0")) ==
-        "x.csv:2:3: '1RECV_F0' (rank 1): comes after 1F0, which stands in column 2 and needs what "
+        "x.csv:2:3: '1RECV_F0' (rank 1): comes after 1F0, which is in column 2 and needs what "
         "it receives\nhelp: move it before that");
 }
 
 TEST_CASE("what is sent has been made") {
   CHECK(refusal(with(kLowered, "0F0,0SEND_F0", "0SEND_F0,0F0")) ==
-        "x.csv:1:2: '0SEND_F0' (rank 0): comes before 0F0, which stands in column 3 and makes what "
-        "it sends\nhelp: move it behind that");
+        "x.csv:1:2: '0SEND_F0' (rank 0): comes before 0F0, which is in column 3 and makes what "
+        "it sends\nhelp: move it after that");
 }
 
 TEST_CASE("receives stand in the order of the sends") {
@@ -152,7 +152,7 @@ TEST_CASE("weights are gathered when they are used, and once") {
   CHECK(refusal(with(kLowered, "0F2,", "0RESHARD,0UNSHARD,0F2,")) == "accepted");
   CHECK(refusal(with(kLowered, "0F2,", "0RESHARD,0UNSHARD,0RESHARD,0UNSHARD,0F2,")) ==
         "x.csv:1:10: '0RESHARD' (rank 0): frees weights that nothing has used since they were "
-        "gathered\nhelp: put it behind an UNSHARD and the actions that need the weights");
+        "gathered\nhelp: put it after an UNSHARD and the actions that need the weights");
   CHECK(complaint(with(kLowered, "0F2,", "0RESHARD,0RESHARD,0UNSHARD,0F2,")) ==
         "x.csv:1:9: '0RESHARD' (rank 0): the weights of the stage are not gathered");
   CHECK(refusal(with(kLowered, "1RESHARD", "1RESHARD,1UNSHARD")) ==

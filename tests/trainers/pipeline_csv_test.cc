@@ -102,22 +102,23 @@ TEST_CASE("a file without rows, and a row without actions") {
 TEST_CASE("a byte-order mark is refused, since PyTorch refuses it") {
   CHECK(refusal("\xEF\xBB\xBF"
                 "0F0,0B0\n") ==
-        "x.csv:1:1: a byte-order mark stands before the first cell, and PyTorch refuses it\n"
+        "x.csv:1:1: a byte-order mark precedes the first cell, and PyTorch refuses it\n"
         "help: save the file as UTF-8 without one");
 }
 
 TEST_CASE("a cell is an action as a whole, not only at its beginning") {
   CHECK(refusal("0F0,0B0x\n") ==
-        "x.csv:1:2: '0B0x' (rank 0): is no action; PyTorch would read 0B0 and ignore 'x'\n"
+        "x.csv:1:2: '0B0x' (rank 0): is not an action; PyTorch would read 0B0 and ignore 'x'\n"
         "help: an action is STAGE, TYPE and MICRO-BATCH, for example 0F3; TYPE is one of F, I, W, "
         "B, SEND_F, RECV_F, SEND_B, RECV_B, and without a micro-batch UNSHARD, RESHARD, "
         "REDUCE_GRAD; penstock's own are LOAD, STORE and OPT");
-  CHECK(complaint("0F0 0B0\n") ==
-        "x.csv:1:1: '0F0 0B0' (rank 0): is no action; PyTorch would read 0F0 and ignore ' 0B0'");
+  CHECK(
+      complaint("0F0 0B0\n") ==
+      "x.csv:1:1: '0F0 0B0' (rank 0): is not an action; PyTorch would read 0F0 and ignore ' 0B0'");
   CHECK(complaint("0F0\r,0B0\n") ==
-        "x.csv:1:1: '0F0?' (rank 0): is no action; PyTorch would read 0F0 and ignore '?'");
+        "x.csv:1:1: '0F0?' (rank 0): is not an action; PyTorch would read 0F0 and ignore '?'");
   CHECK(complaint("0F-1,0B0\n") ==
-        "x.csv:1:1: '0F-1' (rank 0): is no action; PyTorch would read 0F and ignore '-1'");
+        "x.csv:1:1: '0F-1' (rank 0): is not an action; PyTorch would read 0F and ignore '-1'");
   CHECK(complaint("0F0,0R0,0B0\n") == "x.csv:1:2: '0R0' (rank 0): is no action");
   CHECK(complaint("\"0F0\",0B0\n") == "x.csv:1:1: '\"0F0\"' (rank 0): is no action");
   CHECK(complaint("0f0,0B0\n") == "x.csv:1:1: '0f0' (rank 0): is no action");
@@ -154,7 +155,8 @@ TEST_CASE("an overlap is one F and one B of another stage or micro-batch") {
   CHECK(complaint("(0F0;1B0)OVERLAP_F_B2\n") ==
         "x.csv:1:1: '(0F0;1B0)OVERLAP_F_B2' (rank 0): is no overlap");
   CHECK(complaint("(0F0;1B0;2B0)OVERLAP_F_B\n") ==
-        "x.csv:1:1: '(0F0;1B0;2B0)OVERLAP_F_B' (rank 0): is no action; PyTorch would read 1B0 and "
+        "x.csv:1:1: '(0F0;1B0;2B0)OVERLAP_F_B' (rank 0): is not an action; PyTorch would read 1B0 "
+        "and "
         "ignore ';2B0'");
   const std::string other = "overlaps other actions than one F and one B, in this order";
   CHECK(refusal("(0F0;1I0)OVERLAP_F_B\n") ==

@@ -106,9 +106,10 @@ TEST_CASE("files that hold no sample, or half a token, are refused") {
         "sequence");
   TokenFile odd = file_of("a", TokenType::kUint16, counting(9));
   odd.bytes = odd.bytes.first(17);
-  CHECK(message_of([&] { TokenData({odd}, 3, 0); }) ==
-        "a: holds 17 bytes of tokens, which is no whole number of uint16 tokens\nhelp: is --dtype "
-        "right?");
+  CHECK(
+      message_of([&] { TokenData({odd}, 3, 0); }) ==
+      "a: holds 17 bytes of tokens, which is not a whole number of uint16 tokens\nhelp: is --dtype "
+      "right?");
 }
 
 // How often each of 23 samples is taken in the steps [first, end) by batches of `batch`.

@@ -95,7 +95,7 @@ class DeepspeedJudge : public Judge {
       if (*request().gpus % *stages_ == 0) {
         data_.value = *request().gpus / *stages_;
       } else {
-        data_.why_not = "the GPUs are no multiple of the stages (E001)";
+        data_.why_not = "the GPUs are not a multiple of the stages (E001)";
       }
     } else if (batch_.is_known() && micro_batch_.is_known() && steps_.is_known()) {
       const std::int64_t share = product_of({*micro_batch_, *steps_});
@@ -123,7 +123,7 @@ class DeepspeedJudge : public Judge {
   void judge_product() {
     if (request().gpus && stages_.is_known() && *request().gpus % *stages_ != 0) {
       broken("E001", {stages_.from, settings().find("pipeline")},
-             fmt::format("{} GPUs are no multiple of {} stages", *request().gpus, *stages_),
+             fmt::format("{} GPUs are not a multiple of {} stages", *request().gpus, *stages_),
              "DeepSpeed stops when it lays out the ranks.",
              fmt::format("start {} GPUs", (*request().gpus / *stages_ + 1) * *stages_));
       return;
@@ -140,7 +140,7 @@ class DeepspeedJudge : public Judge {
     const std::int64_t share = product_of({*micro_batch_, *steps_});
     if (!request().gpus || !data_.is_known()) {
       if (*batch_ % share != 0) {
-        wrong_product(fmt::format("a batch of {} is no multiple of {} x {} = {}", *batch_,
+        wrong_product(fmt::format("a batch of {} is not a multiple of {} x {} = {}", *batch_,
                                   *micro_batch_, *steps_, share),
                       (*batch_ / share + 1) * share);
       }
@@ -166,8 +166,8 @@ class DeepspeedJudge : public Judge {
             ? fmt::format(
                   "a batch of {} has less than a sample for each of micro-batches x DP = {} x {}",
                   *batch_, *steps, *data_)
-            : fmt::format("a batch of {} is no multiple of micro-batches x DP = {} x {}", *batch_,
-                          *steps, *data_),
+            : fmt::format("a batch of {} is not a multiple of micro-batches x DP = {} x {}",
+                          *batch_, *steps, *data_),
         (*batch_ / share + 1) * share);
   }
 
@@ -175,7 +175,7 @@ class DeepspeedJudge : public Judge {
     const std::int64_t data = data_.value.value_or(1);
     const std::int64_t share = product_of({*micro_batch_, data});
     if (*batch_ % share == 0) return;
-    wrong_product(fmt::format("a batch of {} is no multiple of mbs x DP = {} x {}", *batch_,
+    wrong_product(fmt::format("a batch of {} is not a multiple of mbs x DP = {} x {}", *batch_,
                               *micro_batch_, data),
                   (*batch_ / share + 1) * share);
   }
@@ -188,7 +188,7 @@ class DeepspeedJudge : public Judge {
 
   void judge_sharding() {
     if (!has_pipeline() || !zero_.is_known() || *zero_ < 2) return;
-    broken("E001", {zero_.from}, fmt::format("ZeRO {} does not go with a pipeline", *zero_),
+    broken("E001", {zero_.from}, fmt::format("ZeRO {} cannot be combined with a pipeline", *zero_),
            "DeepSpeed rejects it: gradients of several micro-batches are held until the step ends.",
            "\"stage\": 1");
   }
@@ -214,8 +214,7 @@ class DeepspeedJudge : public Judge {
     const bool reshards =
         settings().on("checkpoint.load_universal") || (zero_.is_known() && *zero_ == 0);
     judge_checkpoint(data_, reshards, settings().find(kStage),
-                     "DeepSpeed stops while loading: ZeRO's optimizer state is not dealt out "
-                     "again.",
+                     "DeepSpeed stops while loading: ZeRO's optimizer state is not redistributed.",
                      fmt::format("keep {} replicas; or convert the checkpoint with ds_to_universal "
                                  "and set \"checkpoint\": {{\"load_universal\": true}}",
                                  request().checkpoint_data_parallel.value_or(1)));
@@ -264,7 +263,7 @@ class DeepspeedJudge : public Judge {
     }
     if (!tell_unknown_name()) return;
     const auto nearest = nearest_name(key, fact_names(facts_, "pipeline_keys"));
-    broken("W060", {&setting}, fmt::format("pipeline.{} is no key that is known here", key),
+    broken("W060", {&setting}, fmt::format("pipeline.{} is not a known key", key),
            "DeepSpeed ignores keys that it does not know, without a warning.",
            nearest ? fmt::format("\"{}\"", *nearest) : "take it out, or --ignore W060");
   }

@@ -268,7 +268,7 @@ void count_gpus(const ShellScript& shell, LaunchScript& script) {
           setting->value.text().find_first_not_of("0123456789") == std::string::npos;
       if (is_number) return std::stoll(setting->value.text());
       script.why_no_gpus = setting->unresolved.empty()
-                               ? fmt::format("{} is no number", setting->text)
+                               ? fmt::format("{} is not a number", setting->text)
                                : fmt::format("{} is not set in this script", setting->unresolved);
       return {};
     };

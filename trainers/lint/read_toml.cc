@@ -39,7 +39,7 @@ class TomlReader {
 
   Json value(int depth = 0) {
     if (depth > kDeepest) fail("nested deeper than 64", "take brackets away");
-    if (done()) fail("a value is missing", "write one behind the =");
+    if (done()) fail("a value is missing", "write one after the =");
     const int line = line_;
     Json json;
     if (peek() == '"' || peek() == '\'') {
@@ -90,7 +90,7 @@ class TomlReader {
     skip_blanks();
     skip_comment();
     if (!done() && peek() != '\n') {
-      fail(fmt::format("'{}' stands behind the value", rest()), "begin a new line");
+      fail(fmt::format("'{}' follows the value", rest()), "begin a new line");
     }
   }
   // What the line still holds, for messages.
@@ -186,7 +186,8 @@ class TomlReader {
       case '\\':
         return {c};
       default:
-        fail(fmt::format("\\{} is no escape that is read here", c), "use '...', which has none");
+        fail(fmt::format("\\{} is an escape that is not read here", c),
+             "use '...', which has none");
     }
   }
 
@@ -248,7 +249,7 @@ class TomlReader {
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
     if (digits.empty() || error != std::errc() || end != digits.data() + digits.size()) {
       fail(fmt::format("'{}' is no value", text.empty() ? rest() : text),
-           "a text stands in quotes; dates are not read");
+           "a text must be in quotes; dates are not read");
     }
     return Json::number(digits);
   }

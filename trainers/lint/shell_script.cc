@@ -59,7 +59,7 @@ void ShellReader::fail(int line, const std::string& what, const std::string& hel
 
 void ShellReader::refuse_what_is_no_text() {
   if (text_.size() > kLargestScript) {
-    fail(1, fmt::format("{} bytes are no launch script", text_.size()),
+    fail(1, fmt::format("{} bytes are not a launch script", text_.size()),
          fmt::format("at most {} are read; name the script itself", kLargestScript));
   }
   int line = 1;
@@ -67,7 +67,7 @@ void ShellReader::refuse_what_is_no_text() {
     if (c == '\n') ++line;
     const auto byte = static_cast<unsigned char>(c);
     if (byte < 0x20 && c != '\n' && c != '\t' && c != '\r') {
-      fail(line, fmt::format("byte 0x{:02x} stands in no text", byte),
+      fail(line, fmt::format("byte 0x{:02x} is not text", byte),
            "name a script, not a binary file");
     }
   }
@@ -189,7 +189,7 @@ void ShellReader::read_command_in_quotes(std::vector<ShellWord>& words) {
 }
 
 void ShellReader::read_inside(const ShellWord& text) {
-  if (depth_ >= kDeepestShell) fail(text.line, "bash -c stands in bash -c too often", "unfold it");
+  if (depth_ >= kDeepestShell) fail(text.line, "too many levels of bash -c", "unfold it");
   count(text.text.size() + 1);
   const std::string_view outer_text = text_;
   const std::vector<int>* outer_lines = inner_lines_;

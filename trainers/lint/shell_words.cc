@@ -5,8 +5,7 @@
 namespace penstock {
 
 ShellReader::Fields ShellReader::read_word(int depth, bool splits, bool in_braces) {
-  if (depth > kDeepestShell)
-    fail(line_now(), "${ stands in ${ too often", "set a variable of its own");
+  if (depth > kDeepestShell) fail(line_now(), "too many levels of ${", "set a variable of its own");
   Fields fields;
   bool open = false;  // the last field is still being written
   while (!done()) {

@@ -199,7 +199,7 @@ std::vector<std::string> megatron_notes(const PlanFile& file) {
   for (int s = 0; model && s + 1 < file.plan.stages(); ++s) {
     if (layers_of_stage(*model, file.plan, s).back == 0) continue;
     notes.push_back(fmt::format(
-        "the plan has a section behind the layers on stage {}; Megatron-LM places its final norm "
+        "the plan has a section after the layers on stage {}; Megatron-LM places its final norm "
         "itself",
         s));
   }

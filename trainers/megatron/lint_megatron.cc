@@ -36,7 +36,7 @@ void MegatronJudge::judge_products() {
   if (gpus_.is_known() && *gpus_ % model_ranks() != 0) {
     const std::int64_t more = (*gpus_ / model_ranks() + 1) * model_ranks();
     broken("E001", {pipeline_.from, tensor_.from, context_.from},
-           fmt::format("{} GPUs are no multiple of TP x PP x CP = {} x {} x {} = {}", *gpus_,
+           fmt::format("{} GPUs are not a multiple of TP x PP x CP = {} x {} x {} = {}", *gpus_,
                        *tensor_, *pipeline_, *context_, model_ranks()),
            kStops, fmt::format("start {} GPUs{}", more, smaller_pipeline()));
     return;
@@ -62,7 +62,7 @@ void MegatronJudge::judge_experts() {
   const std::int64_t ranks = product_of({*experts, *within, *pipeline_});
   if (*gpus_ % ranks == 0) return;
   broken("E001", {experts.from},
-         fmt::format("{} GPUs are no multiple of the experts' TP x EP x PP = {} x {} x {} = {}",
+         fmt::format("{} GPUs are not a multiple of the experts' TP x EP x PP = {} x {} x {} = {}",
                      *gpus_, *within, *experts, *pipeline_, ranks),
          kStops,
          fmt::format("--expert-model-parallel-size {}",
@@ -84,11 +84,11 @@ void MegatronJudge::judge_batch() {
   const std::int64_t share = product_of({*micro_batch_, data});
   if (*global_batch_ % share == 0) return;
   const std::int64_t fitting = (*global_batch_ / share + 1) * share;
-  broken(
-      "E001", {global_batch_.from, micro_batch_.from},
-      fmt::format("a global batch of {} is no multiple of mbs x DP = {} x {} = {}", *global_batch_,
-                  *micro_batch_, data_.is_known() ? fmt::format("{}", data) : "DP", share),
-      kStops, fmt::format("{} {}", kGlobalBatch, fitting));
+  broken("E001", {global_batch_.from, micro_batch_.from},
+         fmt::format("a global batch of {} is not a multiple of mbs x DP = {} x {} = {}",
+                     *global_batch_, *micro_batch_,
+                     data_.is_known() ? fmt::format("{}", data) : "DP", share),
+         kStops, fmt::format("{} {}", kGlobalBatch, fitting));
 }
 
 void MegatronJudge::judge_resume() {
@@ -101,8 +101,8 @@ void MegatronJudge::judge_resume() {
   if (place == nullptr) place = settings().find("--no-ckpt-fully-parallel-save");
   if (place == nullptr) place = settings().find("--load");
   judge_checkpoint(data_, reshards, place,
-                   "Megatron-LM cannot deal the distributed optimizer's state of this format "
-                   "out to another number of replicas: it stops while loading.",
+                   "Megatron-LM cannot redistribute an optimizer state of this format to another "
+                   "number of replicas: it stops while loading.",
                    fmt::format("keep {} replicas; or save with --ckpt-format torch_dist and "
                                "without --no-ckpt-fully-parallel-save",
                                request().checkpoint_data_parallel.value_or(1)));

@@ -56,9 +56,10 @@ void MegatronJudge::judge_layers() {
   const Known each = known(kPerVirtualStage, 1), virtual_stages = known(kVirtualStages, 1);
   if (!judgeable("E010", {&pipeline_, &layers_, &each, &virtual_stages})) return;
   if (*pipeline_ == 1 && split_layers() % *each != 0) {
-    broken("E010", {settings().find(kPerVirtualStage)},
-           fmt::format("{} layers are no multiple of {} per virtual stage", split_layers(), *each),
-           kStops, fmt::format("leave {} out: PP is 1", kPerVirtualStage));
+    broken(
+        "E010", {settings().find(kPerVirtualStage)},
+        fmt::format("{} layers are not a multiple of {} per virtual stage", split_layers(), *each),
+        kStops, fmt::format("leave {} out: PP is 1", kPerVirtualStage));
   } else if (*pipeline_ == 1) {
     set_stages({static_cast<int>(*layers_)});
   } else if (settings().has(kFirst) || settings().has(kLast)) {
@@ -97,8 +98,8 @@ bool MegatronJudge::judge_exclusive() {
     const LaunchSetting* setting = settings().find(flag);
     const bool clashes = first != nullptr && first->name != kVirtualStages;
     if (setting == nullptr || !clashes) continue;
-    broken("E010", {setting}, fmt::format("{} does not go with {}", flag, first->name), kStops,
-           fmt::format("leave {} out", flag));
+    broken("E010", {setting}, fmt::format("{} cannot be combined with {}", flag, first->name),
+           kStops, fmt::format("leave {} out", flag));
     return false;
   }
   return judge_accounted();
@@ -112,7 +113,7 @@ bool MegatronJudge::judge_accounted() {
   for (const char* flag : {kEmbedding, kLoss}) {
     if (!settings().on(flag)) continue;
     broken("E010", {settings().find(flag)},
-           fmt::format("{} does not go with {}", flag, split->name), kStops,
+           fmt::format("{} cannot be combined with {}", flag, split->name), kStops,
            fmt::format("leave {} out: {} says where the layers are", flag, split->name));
     return false;
   }
@@ -130,9 +131,10 @@ void MegatronJudge::judge_even(std::int64_t each, std::int64_t virtual_stages) {
     return;
   }
   if (per_rank % each != 0) {
-    uneven(
-        fmt::format("{} layers of a rank are no multiple of {} per virtual stage", per_rank, each),
-        *pipeline_ * std::max<std::int64_t>(1, per_rank / each), settings().find(kPerVirtualStage));
+    uneven(fmt::format("{} layers of a rank are not a multiple of {} per virtual stage", per_rank,
+                       each),
+           *pipeline_ * std::max<std::int64_t>(1, per_rank / each),
+           settings().find(kPerVirtualStage));
     return;
   }
   if (per_rank % virtual_stages != 0) {

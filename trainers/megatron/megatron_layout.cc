@@ -46,7 +46,7 @@ std::string without_groups(std::string_view text, std::string& why_not) {
     i = close + 1;
     const auto times = times_at(text, i);
     if (!times) {
-      why_not = "a group (...) needs *n behind it";
+      why_not = "a group (...) needs *n after it";
     } else if (out.size() + *times * inside.size() > kLongest) {
       why_not = fmt::format("more than {} letters", kLongest);
     } else {

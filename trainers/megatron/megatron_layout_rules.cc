@@ -28,7 +28,7 @@ void MegatronJudge::judge_layout() {
   const auto pieces = std::ssize(layout.stages);
   if (pipeline_.is_known() && pieces % *pipeline_ != 0) {
     wrong_layout(
-        fmt::format("the layout has {} stages, no multiple of PP = {}", pieces, *pipeline_),
+        fmt::format("the layout has {} stages, not a multiple of PP = {}", pieces, *pipeline_),
         pieces);
   }
   judge_virtual_beside_layout(pieces);
@@ -102,9 +102,8 @@ void MegatronJudge::judge_mtp(const MegatronLayout& layout, const std::string& a
   const auto holder = std::find_if(layout.stages.begin(), layout.stages.end(), holds);
   const bool in_last_chunk = !pipeline_.is_known() || layout.stages.end() - holder <= *pipeline_;
   if (all.find('t', first) != std::string::npos || holders > 1 || !in_last_chunk) {
-    wrong_layout(
-        "all m stand behind all t, in one stage, and that is the last virtual stage of its rank",
-        pieces);
+    wrong_layout("all m must come after all t, in one stage, the last virtual stage of its rank",
+                 pieces);
   }
 }
 

@@ -139,7 +139,7 @@ class Writer {
     if (arch_.family == "Nemotron" || arch_.family.starts_with("Gemma")) {
       add("--apply-layernorm-1p");
     }
-    if (arch_.norms == 4) differs("norms behind attention and perceptron are left out");
+    if (arch_.norms == 4) differs("norms after attention and perceptron are left out");
   }
 
   void perceptron() {

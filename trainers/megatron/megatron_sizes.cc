@@ -19,7 +19,7 @@ void MegatronJudge::read_sizes() {
     if (request().layers) layers_.value = std::min<std::int64_t>(*request().layers, kMostLayers);
   }
   if (layers_.from != nullptr && layers_.is_known() && *layers_ > kMostLayers) {
-    settings().refuse(*layers_.from, fmt::format("{} layers are no model", *layers_),
+    settings().refuse(*layers_.from, fmt::format("{} layers do not make a model", *layers_),
                       fmt::format("at most {}", kMostLayers));
   }
   if (request().gpus) {
@@ -48,7 +48,7 @@ void MegatronJudge::read_replicas() {
     }
   }
   if (*gpus_ % model_ranks() != 0) {
-    data_.why_not = "the GPUs are no multiple of TP x PP x CP (E001)";
+    data_.why_not = "the GPUs are not a multiple of TP x PP x CP (E001)";
   } else {
     data_.value = *gpus_ / model_ranks();
   }

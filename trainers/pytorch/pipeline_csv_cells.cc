@@ -88,7 +88,7 @@ class CellReader {
   CsvCells read(LegacyCsv legacy) {
     if (text_.starts_with(kByteOrderMark)) {
       throw_bad_input(file_ +
-                      ":1:1: a byte-order mark stands before the first cell, and PyTorch refuses "
+                      ":1:1: a byte-order mark precedes the first cell, and PyTorch refuses "
                       "it\nhelp: save the file as UTF-8 without one");
     }
     constexpr std::size_t kShortestCell = 4;  // "0F0,"
@@ -200,7 +200,7 @@ class CellReader {
   [[noreturn]] void refuse_word(std::string_view action) const {
     const std::string_view prefix = prefix_that_pytorch_reads(action);
     if (prefix.empty()) refuse("is no action", kActionHelp);
-    refuse(fmt::format("is no action; PyTorch would read {} and ignore '{}'", prefix,
+    refuse(fmt::format("is not an action; PyTorch would read {} and ignore '{}'", prefix,
                        shown(action.substr(prefix.size()))),
            kActionHelp);
   }

@@ -90,10 +90,10 @@ class CommunicationRules {
     const bool send = is_send(cell.kind);
     if (send == (compute < &cell)) return;
     refuse_cell(file_, cell,
-                fmt::format("comes {} {}, which stands in column {} and {}",
-                            send ? "before" : "after", name_of(*compute), compute->column + 1,
+                fmt::format("comes {} {}, which is in column {} and {}", send ? "before" : "after",
+                            name_of(*compute), compute->column + 1,
                             send ? "makes what it sends" : "needs what it receives"),
-                send ? "move it behind that" : "move it before that");
+                send ? "move it after that" : "move it before that");
   }
 
   void require_input(const CsvCell& cell) const {
@@ -168,7 +168,7 @@ class CommunicationRules {
                       stage.weights == StageState::kGathering
                           ? "frees weights that nothing has used since they were gathered"
                           : "the weights of the stage are not gathered",
-                      "put it behind an UNSHARD and the actions that need the weights");
+                      "put it after an UNSHARD and the actions that need the weights");
         }
         stage.weights = StageState::kSharded;
         break;

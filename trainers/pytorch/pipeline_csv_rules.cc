@@ -173,7 +173,7 @@ class Rules {
   void require_order(const CsvCell* first, const CsvCell* second) const {
     if (first < second) return;
     refuse_cell(file_, *second,
-                fmt::format("comes before {}, which stands in column {} and which it needs",
+                fmt::format("comes before {}, which is in column {} and which it needs",
                             name_of(*first), first->column + 1),
                 "exchange them");
   }

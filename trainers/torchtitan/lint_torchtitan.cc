@@ -82,7 +82,7 @@ void TorchtitanJudge::judge_products() {
   const std::int64_t share = product_of({*local_, *data_});
   if (*global_ % share == 0) return;
   broken("E001", {global_.from},
-         fmt::format("a global batch of {} is no multiple of local batch x DP = {} x {} = {}",
+         fmt::format("a global batch of {} is not a multiple of local batch x DP = {} x {} = {}",
                      *global_, *local_, *data_, share),
          kStops,
          written("training.global_batch_size", std::to_string((*global_ / share + 1) * share)));
@@ -111,7 +111,7 @@ void TorchtitanJudge::judge_local_batch() {
   if (is_head() || !local_.is_known() || !micro_batch_.is_known()) return;
   if (*pipeline_ == 1 || *local_ % *micro_batch_ == 0) return;
   broken("E001", {local_.from, micro_batch_.from},
-         fmt::format("a local batch of {} is no multiple of the micro-batch {}", *local_,
+         fmt::format("a local batch of {} is not a multiple of the micro-batch {}", *local_,
                      *micro_batch_),
          kStops,
          written("training.local_batch_size",
@@ -127,7 +127,7 @@ void TorchtitanJudge::judge_resume() {
     }
   }
   judge_checkpoint(data_, reshards, shards_.from != nullptr ? shards_.from : replicas_.from,
-                   "Weights and optimizer are dealt out again; the data loader's place in the "
+                   "Weights and optimizer are redistributed; the data loader's place in the "
                    "data is not, and torchtitan stops while loading it.",
                    fmt::format("keep {} replicas; or begin the data anew: {}",
                                request().checkpoint_data_parallel.value_or(1),
@@ -148,7 +148,7 @@ void TorchtitanJudge::judge_tokens() {
   if (*step % share == 0) return;
   broken(
       "E001", {step.from, tokens.from},
-      fmt::format("{} tokens a step are no multiple of tokens x micro-batches x DP = {} x {} x "
+      fmt::format("{} tokens a step are not a multiple of tokens x micro-batches x DP = {} x {} x "
                   "{} = {}",
                   *step, *tokens, *micro_batches_, *data_, share),
       kStops,

@@ -67,8 +67,7 @@ void TorchtitanJudge::judge_lists(const LaunchSetting& setting) {
   for (const auto& [name, count] : times) {
     if (count == 1) continue;
     wrong_modules(setting, fmt::format("{} is in {} lists", name, count),
-                  "Two stages build it, each with weights of its own; the loss is wrong without "
-                  "a word.");
+                  "Two stages build it, each with its own weights; the loss is silently wrong.");
     return;
   }
   if (const std::string other = wrong_head(times); !other.empty()) {

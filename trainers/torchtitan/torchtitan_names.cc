@@ -52,7 +52,7 @@ void TorchtitanJudge::judge_name(const LaunchSetting& setting) {
   if (!tell_unknown_name()) return;
   const auto nearest = nearest_name(key, known);
   broken("W060", {&setting},
-         fmt::format("{} is no key of torchtitan that is known here", setting.name),
+         fmt::format("torchtitan has no key {} that is known here", setting.name),
          "torchtitan stops at a key that it does not know.",
          nearest ? fmt::format("{}{}", kTable, *nearest) : "take it out, or --ignore W060");
 }

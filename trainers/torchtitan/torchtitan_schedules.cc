@@ -21,7 +21,7 @@ void TorchtitanJudge::judge_schedule_name() {
   const bool is_runtime = has_csv_ || name->starts_with('_');
   const auto nearest = is_runtime ? std::nullopt : nearest_name(*name, all);
   broken("W060", {settings().find(kSchedule)},
-         fmt::format("'{}' is no schedule that PyTorch finds by name", *name),
+         fmt::format("'{}' is not a schedule that PyTorch knows by name", *name),
          "torchtitan stops at the name, also where a CSV holds the schedule: the name decides "
          "how many stages a rank has.",
          written(kSchedule, fmt::format("\"{}\"", nearest.value_or(plain_name()))));
@@ -116,7 +116,7 @@ void TorchtitanJudge::judge_sends() {
   const bool loops = schedule_->many && !schedule_->two;
   if (!loops) return;
   broken("W051", {settings().find(kSchedule)},
-         fmt::format("receives of {} stand before sends that are ready", schedule_->name),
+         fmt::format("receives of {} are issued before sends that are ready", schedule_->name),
          "PyTorch issues a receive where its sender runs; on one stream per rank the sends behind "
          "it wait for a trip round all ranks.",
          written(kSchedule, "\"1F1B\"") + ", or compare both with penstock compare");

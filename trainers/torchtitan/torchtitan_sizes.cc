@@ -41,7 +41,7 @@ void TorchtitanJudge::read_replicas() {
   } else if (*gpus_ % other_ranks() == 0) {
     data_.value = product_of({*replicas_, *gpus_ / other_ranks()});
   } else {
-    data_.why_not = "the GPUs are no multiple of the other degrees (E001)";
+    data_.why_not = "the GPUs are not a multiple of the other degrees (E001)";
   }
 }
 

@@ -15,7 +15,7 @@ void TorchtitanJudge::judge_stages() {
   if (!stages || schedule_ == nullptr) return;
   const std::int64_t each = *stages / *pipeline_;
   if (*stages % *pipeline_ != 0) {
-    wrong_stages(fmt::format("{} stages are no multiple of the {} ranks", *stages, *pipeline_));
+    wrong_stages(fmt::format("{} stages are not a multiple of the {} ranks", *stages, *pipeline_));
   } else if (!schedule_->many && each != 1) {
     wrong_stages(
         fmt::format("{} has one stage per rank, and the lists make {}", schedule_->name, each));

@@ -95,7 +95,7 @@ void require_this_job(c10d::TCPStore& store, const StoreAddress& address,
   throw_bad_input("the store at " + to_string(address) + " is that of a job with " +
                   (job->empty() ? "a PENSTOCK_JOB_TOKEN, and this rank has none"
                                 : "another PENSTOCK_JOB_TOKEN than this rank has, or with none") +
-                  "\nhelp: give all ranks of a job the same one, and every job a port of its own");
+                  "\nhelp: give all ranks of a job the same one, and every job its own port");
 }
 
 }  // namespace

@@ -105,7 +105,7 @@ class GraphWalk {
       // The gradient that enters W at the first of them would run through to the second and be
       // counted twice there (the original does not look).
       if (one_reaches_another(group.intermediates)) {
-        return "a weight is used twice, one use behind the other";
+        return "a weight is used twice, one use after the other";
       }
     }
     return {};

@@ -195,7 +195,7 @@ class TorchWork::Impl {
       if (setup_.options.clip_norm > 0.0 || scales_loss()) {
         throw_bad_input(
             "the plan's optimizer does not wait for the global gradient norm, which clipping and "
-            "fp16 need; plan with the optimizer behind the norm");
+            "fp16 need; plan with the optimizer after the norm");
       }
       gradient_factor_ = 1.0;
     }

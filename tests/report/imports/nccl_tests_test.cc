@@ -261,7 +261,7 @@ TEST_CASE("curves go to the innermost level that joins the ranks on their hosts"
   // Again into what it made: in the same place.
   const ClusterChanges twice = add_collectives(inside.cluster, {read(results, 8, 1)}, {});
   CHECK(twice.cluster == inside.cluster);
-  CHECK(has(twice.changes[0], "in place of those before"));
+  CHECK(has(twice.changes[0], "replacing those before"));
 }
 
 TEST_CASE("what has no place, or two candidates for one, is said") {

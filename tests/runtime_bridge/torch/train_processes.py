@@ -343,7 +343,7 @@ class TrainProcesses(TrainingJobs):
         exit_code, words = job.end()
         self.assertEqual(exit_code, 4, words)
         self.assertRegex(words, r"note: the checkpoint of step \d+ was not written: ")
-        self.assertIn("note: the run goes on; checkpoints before it stay", words)
+        self.assertIn("note: the run continues; checkpoints before it stay", words)
         self.assertEqual(self.newest(folder), len(job.losses()))
 
     def test_a_damaged_checkpoint_is_set_aside_and_the_run_goes_on_from_the_one_before(self):

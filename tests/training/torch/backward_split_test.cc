@@ -107,7 +107,7 @@ TEST_CASE("one weight in two parallel places is split; one behind the other is n
       compare([](const at::Tensor& x,
                  const Weights& w) { return at::linear(at::gelu(at::linear(x, w[0])), w[0]); },
               leaf({4, 8}), {leaf({8, 8})});
-  CHECK(behind.not_split == "a weight is used twice, one use behind the other");
+  CHECK(behind.not_split == "a weight is used twice, one use after the other");
   CHECK(behind.error == 0.0);
 }
 
