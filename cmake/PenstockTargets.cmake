@@ -1,5 +1,5 @@
 # The verbs of this build: penstock_library, penstock_test, penstock_bench, penstock_fuzzer,
-# penstock_install.
+# penstock_group_sources, penstock_install.
 include_guard(GLOBAL)
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
@@ -94,6 +94,8 @@ function(penstock_test name)
   list(TRANSFORM ARG_LINK PREPEND penstock:: REGEX "^[^:]+$")
   add_executable(${name}_tests ${ARG_SOURCES})
   target_link_libraries(${name}_tests PRIVATE penstock_test_main penstock_warnings ${ARG_LINK})
+  # What is tested is optimized as it ships; to optimize the macros that test it would take longer than it saves.
+  target_compile_options(${name}_tests PRIVATE $<$<CONFIG:Release>:-O1>)
   # What is tested is watched for undefined behaviour, and shows fuzzers where they got; watching the macros
   # that test it, too, would double their time to compile. Addresses are watched in both.
   if(CMAKE_CXX_FLAGS MATCHES "-fsanitize=[a-z,-]*undefined")
@@ -143,6 +145,57 @@ function(penstock_fuzzer name)
     COMMAND ${target} ${limits} -dict=${CMAKE_CURRENT_SOURCE_DIR}/${name}.dict -print_final_stats=1
             -seed=1 -max_total_time=${PENSTOCK_FUZZ_SECONDS} ${found} ${seeds})
   set_tests_properties(fuzz.${name}.corpus fuzz.${name}.new PROPERTIES LABELS fuzz)
+endfunction()
+
+# penstock_group_sources(): for PENSTOCK_GROUPS, once all targets are declared. Files of one target are compiled several
+# at a time, and one by one where they cannot be one file (tools/source_groups.py, tools/compile_group.py). For builds
+# from nothing, as in CI: whoever changes one file waits for a group.
+function(penstock_group_sources)
+  if(NOT PENSTOCK_GROUPS)
+    return()
+  endif()
+  find_program(PENSTOCK_PYTHON python3 HINTS /usr/bin REQUIRED)
+  set(all "")
+  penstock_targets_below(${PROJECT_SOURCE_DIR} targets)
+  foreach(target IN LISTS targets)
+    get_target_property(folder ${target} SOURCE_DIR)
+    cmake_path(RELATIVE_PATH folder BASE_DIRECTORY ${PROJECT_SOURCE_DIR})
+    get_target_property(sources ${target} SOURCES)
+    if(NOT sources OR (PENSTOCK_GROUPS STREQUAL "TESTS" AND NOT folder MATCHES "^tests"))
+      continue()
+    endif()
+    get_target_property(absolute ${target} SOURCE_DIR)
+    foreach(source IN LISTS sources)
+      cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY ${absolute} NORMALIZE)
+      get_property(own SOURCE ${source} TARGET_DIRECTORY ${target} PROPERTY COMPILE_DEFINITIONS)
+      # Of parts/ a program links one file of a pair.
+      if(own OR source MATCHES "/cli/parts/")
+        string(APPEND all "alone ")
+      endif()
+      string(APPEND all "${target} ${source}\n")
+    endforeach()
+    set_property(TARGET ${target} PROPERTY CXX_COMPILER_LAUNCHER
+      ${PENSTOCK_PYTHON} ${PROJECT_SOURCE_DIR}/tools/compile_group.py ${CMAKE_CXX_COMPILER_LAUNCHER})
+  endforeach()
+  # Beside the build, so that builds with the same flags share a compiler cache.
+  cmake_path(GET PROJECT_BINARY_DIR PARENT_PATH folder)
+  file(WRITE ${PROJECT_BINARY_DIR}/grouped_files "${all}")
+  execute_process(
+    COMMAND ${PENSTOCK_PYTHON} ${PROJECT_SOURCE_DIR}/tools/source_groups.py ${folder}/groups
+    INPUT_FILE ${PROJECT_BINARY_DIR}/grouped_files OUTPUT_FILE ${PROJECT_BINARY_DIR}/grouped_targets.cmake
+    COMMAND_ERROR_IS_FATAL ANY)
+  include(${PROJECT_BINARY_DIR}/grouped_targets.cmake)
+endfunction()
+
+# All targets of a folder and those below it.
+function(penstock_targets_below folder result)
+  get_property(all DIRECTORY ${folder} PROPERTY BUILDSYSTEM_TARGETS)
+  get_property(folders DIRECTORY ${folder} PROPERTY SUBDIRECTORIES)
+  foreach(below IN LISTS folders)
+    penstock_targets_below(${below} more)
+    list(APPEND all ${more})
+  endforeach()
+  set(${result} ${all} PARENT_SCOPE)
 endfunction()
 
 # penstock_install(): the package "penstock" (targets, headers and penstockConfig.cmake, once every

@@ -11,9 +11,8 @@ clang-tidy, .clang-tidy, the flags, the file, every header of ours that it inclu
 the system that any of our files reaches. So a stamp never has to be taken back, and clones share them. They lie
 in $PENSTOCK_TIDY_CACHE or ~/.cache/penstock-tidy.
 
-Most of the time goes into the standard library's headers. Files with the same flags are therefore included, several at
-a time, by one file that is looked at in their place; two files that declare the same name in an unnamed namespace or as
-static never meet. Where that one is not clean, or does not compile, it is divided, in the end into single files, and
+Most of the time goes into the standard library's headers. Files with the same flags are therefore looked at as one
+(tools/source_groups.py). Where that one is not clean, or does not compile, it is divided, in the end into single files, and
 only what these say is printed: grouping can cost time and never makes a finding. --alone groups nothing.
 """
 
@@ -30,49 +29,13 @@ import subprocess
 import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+from source_groups import ROOT, Sources, all_in_one, grouped
+
 TIDY = "clang-tidy-14"
-MOST_IN_A_GROUP = 12
-
-INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.MULTILINE)
-# At the left margin, as clang-format puts what stands in a namespace: the name before ( { = [ ; or a base class.
-DECLARED = re.compile(r"(?:^|[ *&])([A-Za-z_]\w*)(?=[({=\[;<]| =| \{| :)")
-
 
 # What clang-tidy 14 looks for in the main file only: such a file is looked at alone. Of 28 planted findings of 24 checks
 # these were the two that a group lost.
 ONLY_ALONE = re.compile(r"^[ \t]*(using [A-Za-z_:][\w:]*;|namespace \w+ = )", re.MULTILINE)
-
-
-class Sources:
-    """Files of ours, each read once."""
-
-    def __init__(self):
-        self.texts = {}
-        self.includes = {}
-        self.reached = {}
-
-    def text(self, path):
-        if path not in self.texts:
-            self.texts[path] = (ROOT / path).read_text()
-            ours, system = [], []
-            for quote, name in INCLUDE.findall(self.texts[path]):
-                (ours if quote == '"' else system).append(name)
-            self.includes[path] = ([name for name in ours if (ROOT / name).is_file()], system)
-        return self.texts[path]
-
-    def closure(self, path):
-        """The file and every header of ours that it includes, sorted."""
-        if path not in self.reached:
-            seen, waiting = set(), [path]
-            while waiting:
-                one = waiting.pop()
-                if one not in seen:
-                    seen.add(one)
-                    self.text(one)
-                    waiting.extend(self.includes[one][0])
-            self.reached[path] = sorted(seen)
-        return self.reached[path]
 
 
 def flags_of(entry):
@@ -134,55 +97,6 @@ def system_hash(sources, files, flags):
     return digest.hexdigest()
 
 
-def local_names(text):
-    """Names that may clash when two files are one: those of unnamed namespaces, and static ones."""
-    names, depth = set(), 0
-    for line in text.splitlines():
-        if line.startswith("namespace {"):
-            depth = 1
-        elif line.startswith("}  // namespace") and line.strip() == "}  // namespace":
-            depth = 0
-        elif (depth or line.startswith(("static ", "using "))) and line and line[0] not in " }#/":
-            names.update(DECLARED.findall(line))
-    return names
-
-
-def is_constant(name):
-    return re.match(r"k[A-Z]", name) is not None
-
-
-def all_in_one(members, sources):
-    """The text that includes all of them. Local constants, whose names often are the same, get the file's number."""
-    text, seen = "", set()
-    for number, path in enumerate(members):
-        again = sorted(name for name in local_names(sources.text(path)) if is_constant(name) and name in seen)
-        text += "".join(f"#define {name} {name}_{number}\n" for name in again)
-        text += f'#include "{path}"  // NOLINT(bugprone-suspicious-include)\n'
-        text += "".join(f"#undef {name}\n" for name in again)
-        seen |= local_names(sources.text(path))
-    return text
-
-
-def grouped(files, sources, alone):
-    """Groups of files with the same flags and no common local name but constants'."""
-    groups, singles = [], []
-    for path, flags in files.items():
-        names = local_names(sources.text(path))
-        if alone or ONLY_ALONE.search(sources.text(path)):
-            singles.append({"flags": flags, "files": [path]})
-            continue
-        for group in groups:
-            common = {name for name in group["names"] & names if not is_constant(name)}
-            if group["flags"] == flags and len(group["files"]) < MOST_IN_A_GROUP and not common:
-                break
-        else:
-            group = {"flags": flags, "files": [], "names": set()}
-            groups.append(group)
-        group["files"].append(path)
-        group["names"] |= names
-    return groups + singles
-
-
 def tidy(path, flags):
     """Whether clang-tidy found nothing, and what it printed."""
     ran = subprocess.run([TIDY, "--quiet", f"--config-file={ROOT}/.clang-tidy", str(path), "--", *flags],
@@ -216,7 +130,7 @@ def main():
 
     given.cache.mkdir(parents=True, exist_ok=True)
     changed = {path: flags for path, flags in files.items() if not stamp(path).exists()}
-    groups = grouped(changed, sources, given.alone)
+    groups = grouped(changed, sources, lambda path: given.alone or ONLY_ALONE.search(sources.text(path)))
     divided, unclean = [], []
 
     def look(members, flags):

@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+"""Usage: source_groups_test.py COMPILER. Which sources may be one file, and what is done when they cannot be."""
+
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+
+import source_groups  # noqa: E402
+
+LAUNCHER = ROOT / "tools/compile_group.py"
+ONE = "namespace {\nint helper() { return 1; }\nconstexpr int kMost = 1;\n}  // namespace\nint one() { return helper() + kMost; }\n"
+TWO = ONE.replace("int one", "int two").replace("return 1", "return 2").replace("kMost = 1", "kMost = 2")
+THREE = "namespace {\nusing outer::helper;\n}  // namespace\n"
+FOUR = "namespace {\nconstexpr int kMost = 4;\n}  // namespace\nint four() { return kMost; }\n"
+
+
+def groups_of(texts):
+    sources = source_groups.Sources()
+    sources.texts = dict(texts)
+    sources.includes = {path: ([], []) for path in texts}
+    return [group["files"] for group in source_groups.grouped({path: () for path in texts}, sources, lambda _: False)]
+
+
+def check_groups():
+    assert groups_of({"1": ONE, "2": TWO}) == [["1"], ["2"]], "two helpers of one name met"
+    assert groups_of({"1": ONE, "3": THREE}) == [["1"], ["3"]], "a helper met another one that is used by its name"
+    assert groups_of({"3": THREE, "4": THREE}) == [["3", "4"]], "to use the same name is no clash"
+    assert groups_of({"1": ONE, "4": FOUR}) == [["1", "4"]], "constants get the file's number"
+
+
+class Folder:
+    def __init__(self, name, compiler):
+        self.path, self.compiler = pathlib.Path(name), compiler
+
+    def write(self, name, text):
+        (self.path / name).write_text(text)
+        return self.path / name
+
+    def group(self, *members):
+        lines = [source_groups.FIRST_LINE, *(f'#include "{self.path / member}"' for member in members)]
+        return self.write("group.cc", "\n".join(lines) + "\n")
+
+    def compile(self, source, object_name="made.o"):
+        return subprocess.run([sys.executable, LAUNCHER, self.compiler, "-std=c++20", "-MD", "-MT", object_name, "-MF",
+                               f"{object_name}.d", "-o", object_name, "-c", source],
+                              cwd=self.path, capture_output=True, text=True, check=False)
+
+    def value_of(self, expression):
+        self.write("main.cc", f"int one(); int two(); int four();\nint main() {{ return {expression}; }}\n")
+        subprocess.run([self.compiler, "main.cc", "made.o", "-o", "program"], cwd=self.path, check=True)
+        return subprocess.run([self.path / "program"], check=False).returncode
+
+
+def check_launcher(compiler):
+    with tempfile.TemporaryDirectory() as name:
+        folder = Folder(name, compiler)
+        for file, text in (("one.cc", ONE), ("two.cc", TWO), ("wrong.cc", "int wrong() { return nothing; }\n")):
+            folder.write(file, text)
+
+        done = folder.compile(folder.path / "one.cc")
+        assert done.returncode == 0, done.stderr
+        assert folder.value_of("one()") == 2
+
+        # Both have a helper and a kMost.
+        done = folder.compile(folder.group("one.cc", "two.cc"))
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert "was compiled file by file" in done.stdout, done.stdout
+        assert folder.value_of("10 * one() + two()") == 24
+        needs = (folder.path / "made.o.d").read_text()
+        assert needs.startswith("made.o:"), needs
+        assert all(part in needs for part in ("group.cc", "one.cc", "two.cc")), needs
+        assert sorted(path.name for path in folder.path.glob("made.o*")) == ["made.o", "made.o.d"]
+
+        done = folder.compile(folder.group("one.cc", "wrong.cc"))
+        assert done.returncode == 1
+        assert "wrong.cc:1" in done.stderr and "group.cc" not in done.stderr, done.stderr
+
+
+check_groups()
+check_launcher(sys.argv[1])

@@ -1,0 +1,187 @@
+#!/usr/bin/env python3
+"""Groups of source files that can be compiled, or looked at, as one.
+
+Most of the time that a file takes goes into the standard library's headers. Files with the same flags are therefore
+included, several at a time, by one file in their place; two files that declare the same name in an unnamed namespace or
+as static never meet, but for constants, which get the file's number. tools/tidy.py and CMake use it:
+
+    tools/source_groups.py FOLDER <SOURCES
+
+Standard input has one line per file of a build: "TARGET FILE", of every target whose files may be grouped, with "alone "
+before those that have flags of their own. Group files
+are written to FOLDER, and what CMake should include is printed: the targets' sources with groups in the place of their
+members. tools/compile_group.py compiles a group, and its members one by one where they cannot be one file after all.
+"""
+
+import hashlib
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+MOST_IN_A_GROUP = 12
+FIRST_LINE = "// Sources that are compiled as one, by tools/source_groups.py."
+# A constant of one file may hide behind a variable of the next; and a type of an unnamed namespace is not in a header
+# because it comes from an #include.
+HEAD = f'''{FIRST_LINE}
+#pragma GCC diagnostic ignored "-Wshadow"
+#ifndef __clang__
+#pragma GCC diagnostic ignored "-Wsubobject-linkage"
+#endif
+'''
+
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.MULTILINE)
+# At the left margin, as clang-format puts what stands in a namespace: the name before ( { = [ ; or a base class.
+DECLARED = re.compile(r"(?:^|[ *&])([A-Za-z_]\w*)(?=[({=\[;<]| =| \{| :)")
+# Lines at the margin that declare no name of their own.
+NO_NAMES = ("TEST_CASE", "template <")
+
+
+class Sources:
+    """Files of ours, each read once."""
+
+    def __init__(self):
+        self.texts = {}
+        self.includes = {}
+        self.reached = {}
+
+    def text(self, path):
+        if path not in self.texts:
+            self.texts[path] = (ROOT / path).read_text()
+            ours, system = [], []
+            for quote, name in INCLUDE.findall(self.texts[path]):
+                (ours if quote == '"' else system).append(name)
+            self.includes[path] = ([name for name in ours if (ROOT / name).is_file()], system)
+        return self.texts[path]
+
+    def closure(self, path):
+        """The file and every header of ours that it includes, sorted."""
+        if path not in self.reached:
+            seen, waiting = set(), [path]
+            while waiting:
+                one = waiting.pop()
+                if one not in seen:
+                    seen.add(one)
+                    self.text(one)
+                    waiting.extend(self.includes[one][0])
+            self.reached[path] = sorted(seen)
+        return self.reached[path]
+
+
+def local_names(text):
+    """Names that may clash when two files are one: those of unnamed namespaces and static ones; and those of others that
+    a using-declaration brings, which clash with the former only."""
+    names, used, depth = set(), set(), 0
+    for line in text.splitlines():
+        if line.startswith("namespace {"):
+            depth = 1
+        elif line.startswith("}  // namespace") and line.strip() == "}  // namespace":
+            depth = 0
+        elif line.startswith("using ") and "=" not in line:
+            used.update(DECLARED.findall(line.replace("::", " ")))
+        elif (depth or line.startswith(("static ", "using "))) and line and line[0] not in " }#/":
+            if not line.startswith(NO_NAMES):
+                names.update(DECLARED.findall(line))
+    return names, used
+
+
+def declared_in(text):
+    """Names of a header's functions, types and values."""
+    lines = (line for line in text.splitlines() if line and line[0] not in " }#/" and not line.startswith(NO_NAMES))
+    return {name for line in lines for name in DECLARED.findall(line)}
+
+
+def names_of(path, sources):
+    """The names of a file that may clash, and where those come from that it uses: name -> headers of tests, whose names
+    are short, or nothing where a using-declaration brings it."""
+    names, used = local_names(sources.text(path))
+    origins = {name: set() for name in used}
+    for header in sources.closure(path):
+        if header.startswith("tests/") and header.endswith(".h"):
+            for name in declared_in(sources.text(header)):
+                origins.setdefault(name, set()).add(header)
+    return names, origins
+
+
+def clashing(one, other):
+    """Names of one file or group that mean something else in another."""
+    (names, used), (others, others_used) = one, other
+    differ = {name for name in used.keys() & others_used.keys()
+              if used[name] and others_used[name] and not used[name] & others_used[name]}
+    return names & (others | others_used.keys()) | used.keys() & others | differ
+
+
+def is_constant(name):
+    return re.match(r"k[A-Z]", name) is not None
+
+
+def all_in_one(members, sources):
+    """The text that includes all of them. Local constants, whose names often are the same, get the file's number."""
+    text, seen = "", set()
+    for number, path in enumerate(members):
+        names = local_names(sources.text(path))[0]
+        again = sorted(name for name in names if is_constant(name) and name in seen)
+        text += "".join(f"#define {name} {name}_{number}\n" for name in again)
+        text += f'#include "{path}"  // NOLINT(bugprone-suspicious-include)\n'
+        text += "".join(f"#undef {name}\n" for name in again)
+        seen |= names
+    return text
+
+
+def grouped(files, sources, stays_alone):
+    """Groups of files (path -> flags) with the same flags and no common local name but constants'."""
+    groups, singles = [], []
+    for path, flags in files.items():
+        own = names_of(path, sources)
+        if stays_alone(path):
+            singles.append({"flags": flags, "files": [path]})
+            continue
+        for group in groups:
+            has_room = group["flags"] == flags and len(group["files"]) < MOST_IN_A_GROUP
+            if has_room and all(map(is_constant, clashing(own, group["names"]))):
+                break
+        else:
+            group = {"flags": flags, "files": [], "names": (set(), {})}
+            groups.append(group)
+        group["files"].append(path)
+        group["names"][0].update(own[0])
+        for name, origins in own[1].items():
+            group["names"][1].setdefault(name, set()).update(origins)
+    return groups + singles
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    folder = pathlib.Path(sys.argv[1])
+    folder.mkdir(parents=True, exist_ok=True)
+    files, outside = {}, {}
+    for line in sys.stdin.read().splitlines():
+        alone, line = line.startswith("alone "), line.removeprefix("alone ")
+        target, path = line.split(" ", 1)
+        path = pathlib.Path(path)
+        # What the build makes is not there yet, and has names that nobody looked at.
+        ours = path.is_relative_to(ROOT) and not path.is_relative_to(folder.parent)
+        if ours and not alone and path.suffix == ".cc" and path.is_file():
+            files.setdefault(target, {})[str(path.relative_to(ROOT))] = ()
+        else:
+            outside.setdefault(target, []).append(path)
+    sources = Sources()
+    for target, members in files.items():
+        now = outside.get(target, [])
+        groups = grouped(members, sources, lambda _: False)
+        for group in groups:
+            if len(group["files"]) == 1:
+                now.append(ROOT / group["files"][0])
+                continue
+            text = HEAD + all_in_one(group["files"], sources)
+            path = folder / f"{target}_{hashlib.sha256(text.encode()).hexdigest()[:8]}.cc"
+            if not path.is_file():
+                path.write_text(text)
+            now.append(path)
+        print(f'set_property(TARGET {target} PROPERTY SOURCES "{";".join(map(str, now))}")')
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
