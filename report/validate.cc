@@ -76,6 +76,7 @@ class Comparison {
     collect_ranks();
     for (const auto& [rank, list] : ranks_) compare_rank(list);
     for (auto& [key, samples] : samples_) compare_kind(key, samples);
+    compare_sections();
     return std::move(result_);
   }
 
@@ -216,6 +217,24 @@ class Comparison {
                         .slowest = *most};
     kind.measured = median_of(std::move(samples.measured));
     result_.kinds.push_back(kind);
+  }
+
+  void compare_sections() {
+    std::map<ActionKind, std::vector<Duration>> times;
+    for (const auto& [rank, list] : ranks_) {
+      for (const MeasuredRank* step : list.steps) {
+        for (const MeasuredSection& section : step->sections) {
+          times[section.kind].push_back(section.end - section.start);
+        }
+      }
+    }
+    for (auto& [kind, all] : times) {
+      const auto [least, most] = std::minmax_element(all.begin(), all.end());
+      SectionComparison section{.kind = kind, .fastest = *least, .slowest = *most};
+      section.count = static_cast<std::int64_t>(all.size()) / result_.traced_steps;
+      section.measured = median_of(std::move(all));
+      result_.sections.push_back(section);
+    }
   }
 
   const PlanFile& plan_;

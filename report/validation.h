@@ -53,6 +53,14 @@ struct RankComparison {
   bool operator==(const RankComparison&) const = default;
 };
 
+// What sections gathered and reduced by themselves, within forwards and backwards.
+struct SectionComparison {
+  ActionKind kind = ActionKind::kUnshard;
+  std::int64_t count = 0;                     // of one step, over all ranks
+  Duration measured{}, fastest{}, slowest{};  // median of one, over steps, sections and ranks
+  bool operator==(const SectionComparison&) const = default;
+};
+
 // What the allocator of a rank held at most, beside the prediction without the device's reserve.
 struct MemoryComparison {
   int rank = -1;  // of the job; -1: not said, the fullest of the plan
@@ -74,9 +82,10 @@ struct Validation {
   std::int64_t steps_per_mean = 1;       // a measured time is the mean of that many steps
   std::vector<MemoryComparison> memory;  // ascending ranks; empty where nothing was measured
   int traced_steps = 0;  // that hold when every action ran; without any, what follows is empty
-  std::vector<KindComparison> kinds;      // by kind, then stage
-  std::vector<RankComparison> ranks;      // ascending
-  std::vector<ActionComparison> actions;  // by rank, in the order of its list
+  std::vector<KindComparison> kinds;        // by kind, then stage
+  std::vector<SectionComparison> sections;  // by kind; seldom any
+  std::vector<RankComparison> ranks;        // ascending
+  std::vector<ActionComparison> actions;    // by rank, in the order of its list
   [[nodiscard]] bool holds() const { return error <= tolerance && error >= -tolerance; }
   bool operator==(const Validation&) const = default;
 };

@@ -65,6 +65,18 @@ std::string kind_table(const Validation& v, Screen screen) {
          table.text(screen.width());
 }
 
+std::string section_table(const Validation& v, Screen screen) {
+  if (v.sections.empty()) return "";
+  TextTable table({{"sections", true}, {"per step"}, {"measured"}, {"least"}, {"most"}});
+  for (const SectionComparison& section : v.sections) {
+    table.add({std::string(name_of(section.kind)), std::to_string(section.count),
+               aligned(section.measured), aligned(section.fastest), aligned(section.slowest)});
+  }
+  return "\nWhat sections gather and reduce by themselves, beside F and B, which hold what of it "
+         "shows\n" +
+         table.text(screen.width());
+}
+
 std::string rank_table(const Validation& v, Screen screen) {
   TextTable table({{"rank"},
                    {"computes, predicted"},
@@ -148,6 +160,15 @@ Json to_json(const RankComparison& rank) {
       .set("measured_end_ns", nanoseconds(rank.measured_end));
 }
 
+Json to_json(const SectionComparison& section) {
+  return Json::object()
+      .set("kind", std::string(name_of(section.kind)))
+      .set("count", section.count)
+      .set("measured_ns", nanoseconds(section.measured))
+      .set("fastest_ns", nanoseconds(section.fastest))
+      .set("slowest_ns", nanoseconds(section.slowest));
+}
+
 Json to_json(const MemoryComparison& rank) {
   return Json::object()
       .set("rank", rank.rank < 0 ? Json() : Json(rank.rank))
@@ -183,8 +204,8 @@ std::string validation_report(const Validation& validation, const RunHeader& run
         is_own_run(run) ? "train with --timeline" : "record traces of PyTorch's profiler";
     return out + "\nThe run holds no times of single actions: " + remedy + " to compare them.\n";
   }
-  return out + kind_table(validation, screen) + rank_table(validation, screen) +
-         largest_shifts(validation, screen);
+  return out + kind_table(validation, screen) + section_table(validation, screen) +
+         rank_table(validation, screen) + largest_shifts(validation, screen);
 }
 
 void set_validation(Json& json, const Validation& v) {
@@ -204,6 +225,7 @@ void set_validation(Json& json, const Validation& v) {
       .set("kinds", to_array(v.kinds))
       .set("ranks", to_array(v.ranks))
       .set("actions", to_array(v.actions));
+  if (!v.sections.empty()) json.set("sections", to_array(v.sections));
 }
 
 }  // namespace penstock

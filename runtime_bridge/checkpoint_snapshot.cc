@@ -1,5 +1,6 @@
-// Every holder of a section writes one file per kind of state. Optimizer state that only this
-// holder has (ZeRO-1) is always in its file; what all holders have alike is dealt out among them in
+// Every holder of a section writes one file per kind of state. State that only this holder has
+// (ZeRO-1, weights of FSDP) is in its file, or where several groups have it (HSDP) in that of one
+// of them; what all holders have alike is dealt out among them in
 // turn, so that nothing is stored twice and the files are about as large. A part of a tensor is
 // stored under its name and range, "w[0:128]", and __metadata__ holds its range, its whole shape
 // and a checksum.
@@ -88,11 +89,13 @@ SnapshotFile file_of(const SectionState& state, StateKind kind, const BufferCopy
               std::to_string(state.holder) + "-of-" + std::to_string(state.holders) +
               ".safetensors";
   const auto& pieces = kind == StateKind::kParameters ? state.parameters : state.optimizer;
-  int shared = 0;  // counted on every holder alike
+  int shared = 0, only_here = 0;  // counted on all who have the same alike
   for (const StatePiece& piece : pieces) {
-    if (piece.only_here || shared++ % state.holders == state.holder) {
-      file.tensors.push_back(copy_of(piece, copy));
-    }
+    const bool writes = piece.only_here ? only_here++ % state.shard_groups == state.shard_group
+                                        : shared++ % state.holders == state.holder;
+    // Of a tensor that lies elsewhere.
+    if (piece.only_here && piece.begin == piece.end) continue;
+    if (writes) file.tensors.push_back(copy_of(piece, copy));
   }
   return file;
 }

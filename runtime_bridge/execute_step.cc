@@ -11,6 +11,7 @@
 #include "core/values/error.h"
 #include "runtime_bridge/rank_order.h"
 #include "runtime_bridge/step_copies.h"
+#include "runtime_bridge/step_exchanges.h"
 #include "runtime_bridge/step_reductions.h"
 #include "runtime_bridge/step_signals.h"
 #include "runtime_bridge/step_transfers.h"
@@ -54,6 +55,8 @@ class StepExecutor::Impl {
         order_(program),
         transfers_(program, work, transport, options.transfers_ahead),
         reductions_(program, work, transport, communicators.of_plan(program)),
+        exchanges_(program, transport,
+                   [this](int index) { return reductions_.communicator(index); }),
         copies_(program, work, has_ended_),
         signals_(program, transport) {}
 
@@ -74,6 +77,8 @@ class StepExecutor::Impl {
     order_.begin();
     transfers_.begin(record_);
     reductions_.begin(record_);
+    exchanges_.begin_step(record_);
+    work_.exchange_through(&exchanges_);
     has_ended_.assign(program_.actions.size(), false);
     copies_.begin(record_, transport_.now());
     signals_.begin();
@@ -300,6 +305,7 @@ class StepExecutor::Impl {
   std::vector<bool> has_ended_;  // [action]: what copies may wait for
   StepTransfers transfers_;
   StepReductions reductions_;
+  StepExchanges exchanges_;
   StepCopies copies_;
   StepSignals signals_;
 };

@@ -34,11 +34,19 @@ struct ExecuteOptions {
   std::function<void(std::int64_t step, std::int64_t position)> progress;
 };
 
+// What a section gathered or reduced by itself, in the middle of a forward or backward.
+struct SectionTime {
+  ActionKind kind = ActionKind::kUnshard;
+  int section = 0;
+  SteadyTime start{}, end{};
+};
+
 // One step of one rank. Entry i of the times belongs to the i-th action of its list.
 struct StepRecord {
   std::vector<SteadyTime> start, end;
   NormShare all;  // summed over all ranks; without a NORM in the Program only its loss is
   StepPhases phases;
+  std::vector<SectionTime> sections;  // in the order in which they began
 };
 
 class StepExecutor {

@@ -88,6 +88,8 @@ std::vector<SectionState> shared_among(std::vector<SectionState> states, const R
     const std::set<int>& left = holders[own.section];
     own.holder = static_cast<int>(std::distance(left.begin(), left.find(own.holder)));
     own.holders = static_cast<int>(left.size());
+    own.shard_groups = 1;  // whoever has a shard writes it: of the others nobody may be left
+    own.shard_group = 0;
   }
   return states;
 }

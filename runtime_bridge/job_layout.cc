@@ -131,6 +131,16 @@ bool JobLayout::is_tied(int s) const {
 std::string JobLayout::holders_name(int weight_set) {
   return "dp.stage" + std::to_string(weight_set);
 }
+int JobLayout::shard_groups() const {
+  const Plan& plan = file_.plan;
+  return plan.shards() > 1 ? plan.weight_copies() / plan.shards() : 1;
+}
+std::string JobLayout::shards_name(int weight_set, int group) {
+  return holders_name(weight_set) + ".shards" + std::to_string(group);
+}
+std::string JobLayout::copies_name(int weight_set, int shard) {
+  return holders_name(weight_set) + ".copies" + std::to_string(shard);
+}
 std::string JobLayout::replicas_name(int s) { return "dp.stage" + std::to_string(s) + ".tied"; }
 std::string JobLayout::tie_name(std::size_t tie, int replica) const {
   return tied_group_name(file_.ties[tie].name) + ".replica" + std::to_string(replica);
@@ -146,6 +156,21 @@ std::vector<CommunicatorSetup> JobLayout::groups() const {
   add(job_name(), std::move(all));
   for (std::size_t set = 0; set < holders_.size(); ++set) {
     add(holders_name(static_cast<int>(set)), holders_[set]);
+  }
+  for (std::size_t set = 0; shard_groups() > 1 && set < holders_.size(); ++set) {
+    const std::vector<int>& holders = holders_[set];
+    const std::size_t count = holders.size();
+    const std::size_t shards = count / static_cast<std::size_t>(shard_groups());
+    for (std::size_t g = 0; g < count / shards; ++g) {
+      const auto first = holders.begin() + static_cast<std::ptrdiff_t>(g * shards);
+      add(shards_name(static_cast<int>(set), static_cast<int>(g)),
+          {first, first + static_cast<std::ptrdiff_t>(shards)});
+    }
+    for (std::size_t shard = 0; shard < shards; ++shard) {
+      std::vector<int> members;
+      for (std::size_t i = shard; i < count; i += shards) members.push_back(holders[i]);
+      add(copies_name(static_cast<int>(set), static_cast<int>(shard)), std::move(members));
+    }
   }
   for (std::size_t tie = 0; tie < file_.ties.size(); ++tie) {
     for (int replica = 0; replica < file_.plan.data; ++replica) {

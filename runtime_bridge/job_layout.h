@@ -43,6 +43,11 @@ class JobLayout {
   [[nodiscard]] std::vector<CommunicatorSetup> groups() const;
   [[nodiscard]] static std::string job_name() { return "job"; }
   [[nodiscard]] static std::string holders_name(int weight_set);
+  // Where what is sharded lies in several groups of holders (HSDP): one of them, and those that
+  // have the same shard.
+  [[nodiscard]] int shard_groups() const;
+  [[nodiscard]] static std::string shards_name(int weight_set, int group);
+  [[nodiscard]] static std::string copies_name(int weight_set, int shard);
   [[nodiscard]] static std::string replicas_name(int s);
   [[nodiscard]] std::string tie_name(std::size_t tie, int replica) const;
 

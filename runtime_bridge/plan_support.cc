@@ -10,6 +10,7 @@
 
 #include "core/values/action_rules.h"
 #include "core/values/error.h"
+#include "core/values/sharding.h"
 
 namespace penstock {
 namespace {
@@ -29,7 +30,7 @@ void require_waits(const Program& program) {
   }
 }
 
-void require_kinds(const Program& program, bool zero1) {
+void require_kinds(const Program& program, bool gathers) {
   for (const Action& action : program.actions) {
     const Stage& stage = program.stages[action.stage.value];
     const bool in_slots =
@@ -39,9 +40,10 @@ void require_kinds(const Program& program, bool zero1) {
              "plan without --zero1");
     }
     const bool moves_weights = is_copy(action.kind) || action.kind == ActionKind::kReshard;
-    if ((moves_weights && !in_slots) || (action.kind == ActionKind::kUnshard && !zero1)) {
+    if ((moves_weights && !in_slots) || (action.kind == ActionKind::kUnshard && !gathers)) {
       refuse(name_of(program, action) + " is not supported",
-             "of sharded weights only the optimizer state of ZeRO-1 is (penstock plan --zero1)");
+             "weights are gathered behind their update, where the plan shards anything, and kept "
+             "until the next one");
     }
   }
 }
@@ -142,7 +144,8 @@ class Order {
   }
 
   void add_stages(RankId rank) {
-    const bool shared = file_.plan.weight_copies() > 1;
+    const Plan& plan = file_.plan;
+    const bool shared = plan.weight_copies() > 1;
     for (std::size_t i = 0; i < program_.stages.size(); ++i) {
       if (program_.stages[i].rank != rank) continue;
       const Pipeline& pipeline =
@@ -150,8 +153,8 @@ class Order {
       OfStage own;
       own.updates = file_.executor.optimizer == OptimizerGate::kRolledBack ? 3 : 1;
       own.backwards = static_cast<int>(pipeline.micro_batches) / pipeline.copies;
-      own.reductions = shared ? 1 : 0;
-      own.gathers = shared && file_.plan.zero1 ? 1 : 0;
+      own.reductions = shared && !plan.reduces_by_section() ? 1 : 0;
+      own.gathers = shared && plan.zero1 && !plan.gathers_by_section() ? 1 : 0;
       const int s = static_cast<int>(i) - pipeline.first_stage;
       for (const PlanTie& tie : file_.ties) {
         own.ties += static_cast<int>(std::count(tie.stages.begin(), tie.stages.end(), s));
@@ -184,10 +187,13 @@ void require_supported(const PlanFile& file, const ModelDescription& model,
     refuse("it divides tensors over " + std::to_string(file.plan.tensor) + " devices",
            "plan it with --for penstock");
   }
-  if (file.plan.zero1 && file.plan.sharding != Sharding::kState) {
-    refuse("it shards gradients" +
-               std::string(file.plan.sharding == Sharding::kGradients ? "" : " and weights"),
-           "penstock train shards the state of the optimizer only: plan with --sharding zero1");
+  if (const std::string why = why_no_sharding(file.plan); !why.empty()) {
+    refuse(why, "plan with --sharding zero1");
+  }
+  if (file.plan.reduces_by_section() && !file.ties.empty()) {
+    refuse("its sections reduce their gradients by themselves, and '" + file.ties.front().name +
+               "' lies on several stages",
+           "plan one stage, or --sharding zero1");
   }
   if (file.plan.context > 1) {
     refuse("it divides sequences over " + std::to_string(file.plan.context) + " devices",

@@ -49,7 +49,12 @@ int index_of(const std::vector<int>& values, int value) {
   return static_cast<int>(std::find(values.begin(), values.end(), value) - values.begin());
 }
 
-bool divides_optimizer(const Plan& plan) { return plan.zero1 && plan.weight_copies() > 1; }
+bool divides_optimizer(const Plan& plan) { return plan.shards() > 1; }
+
+SectionSharding by_section(const Plan& plan) {
+  if (plan.gathers_by_section()) return SectionSharding::kWeights;
+  return plan.reduces_by_section() ? SectionSharding::kGradients : SectionSharding::kNone;
+}
 
 StageSetup stage_setup(const PlanFile& file, const JobLayout& layout, int rank, int s) {
   const Stage& stage = layout.stage(layout.replica_of(rank), s);
@@ -62,6 +67,7 @@ StageSetup stage_setup(const PlanFile& file, const JobLayout& layout, int rank, 
   setup.ends_in_loss = stage.next == kNoStage;
   setup.holders = static_cast<int>(holders.size());
   setup.holder = index_of(holders, rank);
+  setup.shard_groups = layout.shard_groups();
   return setup;
 }
 
@@ -93,6 +99,7 @@ class RankBuilder {
     setup.global_batch = file_.plan.global_batch;
     setup.sequence_length = file_.plan.sequence_length;
     setup.zero1 = divides_optimizer(file_.plan);
+    setup.by_section = by_section(file_.plan);
     add_micro_batches();
     add_communicators();
     add_stages();
@@ -135,7 +142,14 @@ class RankBuilder {
       if (layout_.rank_of_stage(replica_, s) != rank_) continue;
       program_.setup.stages.push_back(stage_setup(file_, layout_, rank_, s));
       StageGroups groups;
-      groups.holders = communicator(JobLayout::holders_name(layout_.stage(replica_, s).weight_set));
+      const int weight_set = layout_.stage(replica_, s).weight_set;
+      groups.holders = communicator(JobLayout::holders_name(weight_set));
+      groups.shards = groups.holders;
+      if (layout_.shard_groups() > 1) {
+        const StageSetup& own = program_.setup.stages.back();
+        groups.shards = communicator(JobLayout::shards_name(weight_set, own.shard_group()));
+        groups.copies = communicator(JobLayout::copies_name(weight_set, own.shard()));
+      }
       groups.replicas = communicator(JobLayout::replicas_name(s));
       for (std::size_t tie = 0; tie < file_.ties.size(); ++tie) {
         const std::vector<int>& tied = file_.ties[tie].stages;
@@ -404,6 +418,7 @@ std::vector<RankSetup> rank_holdings(const PlanFile& file) {
     setup.ranks = layout.ranks();
     setup.replica = layout.replica_of(rank);
     setup.zero1 = divides_optimizer(file.plan);
+    setup.by_section = by_section(file.plan);
     for (const PlanTie& tie : file.ties) setup.ties.push_back({tie.name, tie.stages});
     for (int s = 0; s < layout.stages(); ++s) {
       if (layout.rank_of_stage(setup.replica, s) == rank) {
@@ -412,6 +427,16 @@ std::vector<RankSetup> rank_holdings(const PlanFile& file) {
     }
   }
   return ranks;
+}
+
+Bytes predicted_state(const PlanFile& file, const RankSetup& setup) {
+  Bytes state, buffers;
+  for (const StageSetup& stage : setup.stages) {
+    const StepPrice& step = file.prices.step[static_cast<std::size_t>(stage.stage)];
+    state += step.parameters + step.gradients + step.optimizer_state;
+    buffers = std::max(buffers, step.section_buffers);
+  }
+  return state + buffers;
 }
 
 std::vector<RankProgram> rank_programs(const PlanFile& file, const ModelDescription& model,

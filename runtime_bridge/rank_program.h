@@ -62,6 +62,8 @@ struct CommunicatorSetup {
 // Which communicators a stage of this rank reduces over: indices, kNone where it is alone.
 struct StageGroups {
   int holders = kNone;    // of its weights, in all copies and replicas
+  int shards = kNone;     // of what is sharded: all holders, or this rank's group of them (HSDP)
+  int copies = kNone;     // of this rank's shard, in all such groups; kNone where there is one
   int replicas = kNone;   // of this very stage: for weights that TIED_REDUCE has summed already
   std::vector<int> ties;  // that it has a part in
   bool operator==(const StageGroups&) const = default;
@@ -105,6 +107,9 @@ RankProgram rank_program(const PlanFile& file, const ModelDescription& model,
 // What the ranks hold of the model under a plan, by rank: RankSetup's stages, ties and ZeRO-1, for
 // state_moves().
 std::vector<RankSetup> rank_holdings(const PlanFile& file);
+// Weights, gradients and optimizer state of a rank, with what its sections gather and reduce them
+// in, as the plan says.
+Bytes predicted_state(const PlanFile& file, const RankSetup& setup);
 // Of all ranks of the job.
 std::vector<RankProgram> rank_programs(const PlanFile& file, const ModelDescription& model,
                                        const TrainingOptions& options);

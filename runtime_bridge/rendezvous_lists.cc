@@ -12,6 +12,7 @@
 #include <string>
 
 #include "core/values/action_rules.h"
+#include "runtime_bridge/stage_groups.h"
 
 namespace penstock {
 namespace {
@@ -51,23 +52,39 @@ class ListOfRank {
   // As StepReductions issues them.
   void add_collectives(const RankAction& action) {
     const CollectiveRule& rule = rule_of(action.kind).collective;
+    if (rule.group == GroupOf::kJob) {
+      for (const StageSetup& stage : program_.setup.stages) sum_over_groups(stage.stage);
+    } else if (rule_of(action.kind).updates) {
+      sum_over_groups(action.stage);
+    }
     switch (rule.group) {
       case GroupOf::kTie:
         return add_tie(static_cast<std::size_t>(action.tie));
       case GroupOf::kJob:
         return add(program_.job, action);
       case GroupOf::kHolders:
-        return add_of_holders(action, groups_of(action.stage), rule.gathers);
+        return add_of_holders(action, groups_of(program_, action.stage), rule.gathers);
       case GroupOf::kNobody:
         break;
     }
   }
 
   void add_of_holders(const RankAction& action, const StageGroups& groups, bool gathers) {
-    add(groups.holders, action);
-    if (gathers) return;
+    const bool shards = program_.setup.zero1;
+    if (gathers) {
+      if (shards) add(groups.shards, action);
+      return;
+    }
+    add(shards ? groups.shards : groups.holders, action);
+    if (shards && groups.copies != kNone) sharded_.insert(action.stage);
     // Of tied weights, over the replicas.
     for (std::size_t i = 0; i < groups.ties.size(); ++i) add(groups.replicas, action);
+  }
+
+  // Of shards (HSDP), once somebody waits for the sum over the group.
+  void sum_over_groups(int stage) {
+    if (sharded_.erase(stage) == 0) return;
+    add(groups_of(program_, stage).copies, std::string(name_of(ActionKind::kReduceGradient)));
   }
 
   // The rank takes part once, when all of its stages with these weights are there.
@@ -87,15 +104,10 @@ class ListOfRank {
     batches_.push_back({{Kind::kCollective, number, 0, what + " of " + group}});
   }
 
-  [[nodiscard]] const StageGroups& groups_of(int stage) const {
-    const auto& stages = program_.setup.stages;
-    const auto found = std::ranges::find(stages, stage, &StageSetup::stage);
-    return program_.stages[static_cast<std::size_t>(found - stages.begin())];
-  }
-
   const RankProgram& program_;
   Numbers& numbers_;
   std::vector<std::size_t> tied_stages_;  // [tie]: how many have been there
+  std::set<int> sharded_;                 // stages whose shards are still to be summed
   std::vector<RendezvousBatch> batches_;
   bool batch_is_open_ = false;
 };

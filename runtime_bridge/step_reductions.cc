@@ -9,17 +9,10 @@
 
 #include "core/values/action_rules.h"
 #include "core/values/error.h"
+#include "runtime_bridge/stage_groups.h"
 #include "runtime_bridge/step_transfers.h"
 
 namespace penstock {
-
-const StageGroups& StepReductions::groups_of(int stage) const {
-  const auto& stages = program_.setup.stages;
-  const auto found = std::find_if(stages.begin(), stages.end(), [stage](const StageSetup& setup) {
-    return setup.stage == stage;
-  });
-  return program_.stages[static_cast<std::size_t>(found - stages.begin())];
-}
 
 void StepReductions::begin(StepRecord& record) {
   record_ = &record;
@@ -74,17 +67,20 @@ void StepReductions::wait_for_tie(int tie) {
 
 void StepReductions::reduce_gradients(int index) {
   const int stage = action(index).stage;
-  const StageGroups& groups = groups_of(stage);
+  const StageGroups& groups = groups_of(program_, stage);
   for (const int tie : groups.ties) wait_for_tie(tie);
   start(index);
   Pending& pending = gradients_.emplace_back();
   pending.stage = stage;
   pending.actions = {index};
   if (groups.holders != kNone) {
-    const CommunicatorId holders = communicator(groups.holders);
+    const bool shards = program_.setup.zero1;
+    const CommunicatorId members = communicator(shards ? groups.shards : groups.holders);
     for (const Buffer& bucket : work_.gradients(stage)) {
-      pending.transfers.push_back(program_.setup.zero1 ? transport_.reduce_scatter(holders, bucket)
-                                                       : transport_.all_reduce(holders, bucket));
+      pending.transfers.push_back(shards ? transport_.reduce_scatter(members, bucket)
+                                         : transport_.all_reduce(members, bucket));
+      if (!shards || groups.copies == kNone) continue;
+      pending.parts.push_back(own_part(program_, stage, bucket));
     }
   }
   if (groups.replicas == kNone) return;
@@ -95,7 +91,7 @@ void StepReductions::reduce_gradients(int index) {
 }
 
 void StepReductions::wait_for_stage(int stage) {
-  for (const int tie : groups_of(stage).ties) wait_for_tie(tie);
+  for (const int tie : groups_of(program_, stage).ties) wait_for_tie(tie);
   for (Pending& pending : gradients_) {
     if (pending.stage == stage) wait_for(pending);
   }
@@ -104,21 +100,30 @@ void StepReductions::wait_for_stage(int stage) {
 // Once; later calls find nothing to wait for.
 void StepReductions::wait_for(Pending& pending) {
   SteadyTime end{};
-  for (const auto& transfer : pending.transfers) {
-    transfer->wait();
-    end = std::max(end, end_of(*transfer, transport_));
+  const auto wait = [&] {
+    for (const auto& transfer : pending.transfers) {
+      transfer->wait();
+      end = std::max(end, end_of(*transfer, transport_));
+    }
+    pending.transfers.clear();
+  };
+  wait();
+  for (const Buffer& part : std::exchange(pending.parts, {})) {
+    const int copies = groups_of(program_, pending.stage).copies;
+    pending.transfers.push_back(transport_.all_reduce(communicator(copies), part));
   }
+  wait();
   for (const int index : pending.actions) {
     const auto i = static_cast<std::size_t>(index);
     record_->end[i] = std::max(end, record_->start[i]);
   }
-  pending.transfers.clear();
   pending.actions.clear();
 }
 
 bool StepReductions::is_reduced() {
   const auto has_ended = [](Pending& pending) {
-    return std::all_of(pending.transfers.begin(), pending.transfers.end(),
+    return pending.parts.empty() &&
+           std::all_of(pending.transfers.begin(), pending.transfers.end(),
                        [](const auto& transfer) { return transfer->done(); });
   };
   return std::all_of(ties_.begin(), ties_.end(), has_ended) &&
@@ -195,10 +200,10 @@ void StepReductions::gather(int index) {
   Pending& pending = gathers_.emplace_back();
   pending.stage = stage;
   pending.actions = {index};
-  const StageGroups& groups = groups_of(stage);
-  if (groups.holders == kNone) return;
+  const StageGroups& groups = groups_of(program_, stage);
+  if (!program_.setup.zero1 || groups.shards == kNone) return;
   for (const Buffer& parameters : work_.parameters_to_gather(stage)) {
-    pending.transfers.push_back(transport_.all_gather(communicator(groups.holders), parameters));
+    pending.transfers.push_back(transport_.all_gather(communicator(groups.shards), parameters));
   }
 }
 

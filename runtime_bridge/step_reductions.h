@@ -48,12 +48,13 @@ class StepReductions {
     int stage = 0;
     std::vector<int> actions;
     Transfers transfers;
+    // Of sums over a group of shards: what is then to be summed over all groups.
+    std::vector<Buffer> parts;
   };
 
   [[nodiscard]] const RankAction& action(int index) const {
     return program_.actions[static_cast<std::size_t>(index)];
   }
-  [[nodiscard]] const StageGroups& groups_of(int stage) const;
   void start(int index) { record_->start[static_cast<std::size_t>(index)] = transport_.now(); }
   void wait_for(Pending& pending);
   void wait_for_tie(int tie);

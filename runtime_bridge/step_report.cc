@@ -34,6 +34,7 @@ RunRequest StepReport::exchange(SteadyTime began, const StepRecord& record, RunR
   own[kPipeline] = program_.pipeline;
   own[kPipelineRank] = program_.setup.pipeline_rank;
   own[kActions] = static_cast<std::int64_t>(program_.actions.size());
+  own[kSections] = static_cast<std::int64_t>(record.sections.size());
   fields_ = gathered(own);
   if (options_.timeline) {
     const std::int64_t start = start_of_step(program_.setup.rank);
@@ -43,8 +44,24 @@ RunRequest StepReport::exchange(SteadyTime began, const StepRecord& record, RunR
       times[program_.longest_list + i] = since_epoch(record.end[i]) - start;
     }
     times_ = gathered(times);
+    gather_sections(record, start);
   }
   return static_cast<RunRequest>(most(kRequest));
+}
+
+// Padded to the most that any rank has.
+void StepReport::gather_sections(const StepRecord& record, std::int64_t start) {
+  longest_sections_ = static_cast<std::size_t>(most(kSections));
+  if (longest_sections_ == 0) return;
+  Numbers own(kSectionFields * longest_sections_);
+  std::size_t at = 0;
+  for (const SectionTime& section : record.sections) {
+    own[at++] = static_cast<std::int64_t>(section.kind);
+    own[at++] = section.section;
+    own[at++] = since_epoch(section.start) - start;
+    own[at++] = since_epoch(section.end) - start;
+  }
+  sections_ = gathered(own);
 }
 
 std::vector<std::string> StepReport::gather_hosts(const std::string& own) const {
@@ -130,6 +147,11 @@ std::vector<MeasuredRank> StepReport::timelines() const {
     for (std::size_t i = 0; i < actions; ++i) {
       measured.start.emplace_back(times_[starts + i]);
       measured.end.emplace_back(times_[starts + program_.longest_list + i]);
+    }
+    const std::int64_t* at = sections_.data() + kSectionFields * r * longest_sections_;
+    for (std::int64_t i = 0; i < of(rank, kSections); ++i, at += kSectionFields) {
+      measured.sections.push_back({static_cast<ActionKind>(at[0]), static_cast<int>(at[1]),
+                                   Duration{at[2]}, Duration{at[3]}});
     }
   }
   return ranks;

@@ -40,11 +40,14 @@ class StepReport {
     kPipeline,
     kPipelineRank,
     kActions,
+    kSections,
     kFields
   };
+  static constexpr std::size_t kSectionFields = 4;  // kind, section, start, end
   using Numbers = std::vector<std::int64_t>;
 
   [[nodiscard]] Numbers gathered(const Numbers& own) const;
+  void gather_sections(const StepRecord& record, std::int64_t start);
   [[nodiscard]] std::int64_t of(int rank, Field field) const {
     return fields_[static_cast<std::size_t>(rank) * kFields + field];
   }
@@ -56,8 +59,10 @@ class StepReport {
   const StepExecutor& executor_;
   Transport& transport_;
   const RunRankOptions& options_;
-  Numbers fields_;  // [rank][field]
-  Numbers times_;   // [rank][start, end][action], with a timeline
+  Numbers fields_;    // [rank][field]
+  Numbers times_;     // [rank][start, end][action], with a timeline
+  Numbers sections_;  // [rank][section time][kSectionFields], likewise
+  std::size_t longest_sections_ = 0;
 };
 
 }  // namespace penstock

@@ -11,7 +11,11 @@ bool is_tried(Sharding sharding, const Trainer* trainer, int pipeline) {
   if (sharding == Sharding::kState) return trainer == nullptr || trainer->shards_state_alone;
   if (trainer == nullptr) return sharding == Sharding::kFsdp && pipeline == 1;
   const std::vector<Sharding>& known = trainer->shardings;
-  if (std::find(known.begin(), known.end(), sharding) == known.end()) return false;
+  const auto has = [&known](Sharding each) {
+    return std::find(known.begin(), known.end(), each) != known.end();
+  };
+  if (!has(sharding)) return false;
+  if (sharding == Sharding::kParameters && has(Sharding::kFsdp)) return false;
   return pipeline == 1 || (sharding == Sharding::kFsdp && !trainer->shards_state_alone);
 }
 

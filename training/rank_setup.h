@@ -20,6 +20,11 @@ struct StageSetup {
   // The holders of these weights (replicas, and copies within a pipeline) and which one this is.
   // Holder 0 counts in the global norm (ties: their first stage in replica 0).
   int holders = 1, holder = 0;
+  // What is sharded lies once in each of so many groups of holders that follow each other (HSDP).
+  int shard_groups = 1;
+  [[nodiscard]] int shards() const { return holders / shard_groups; }
+  [[nodiscard]] int shard() const { return holder % shards(); }
+  [[nodiscard]] int shard_group() const { return holder / shards(); }
   bool operator==(const StageSetup&) const = default;
 };
 
@@ -55,6 +60,14 @@ struct TrainingOptions {
   bool operator==(const TrainingOptions&) const = default;
 };
 
+// What sections do by themselves in every forward and backward (section_exchange.h), where more
+// than the optimizer's state is sharded and there is no pipeline.
+enum class SectionSharding {
+  kNone,
+  kGradients,  // a backward leaves each holder its part of the sums (ZeRO-2)
+  kWeights,    // likewise, and weights are whole only while their section computes (ZeRO-3, FSDP)
+};
+
 struct RankSetup {
   int rank = 0, ranks = 1;        // of the job
   int replica = 0, replicas = 1;  // D
@@ -67,6 +80,7 @@ struct RankSetup {
   int sequence_length = 0;
   bool recompute = false;  // forward keeps a stage's input only; an R action brings the rest back
   bool zero1 = false;      // optimizer state divided over the holders
+  SectionSharding by_section = SectionSharding::kNone;  // with `zero1` only
   TrainingOptions options;
   bool operator==(const RankSetup&) const = default;
 };

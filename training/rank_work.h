@@ -13,6 +13,7 @@
 #include "core/values/action_kind.h"
 #include "core/values/error.h"
 #include "training/buffer.h"
+#include "training/section_exchange.h"
 #include "training/steady_time.h"
 
 namespace penstock {
@@ -43,6 +44,9 @@ class RankWork {
   // special. On a GPU it loads kernels and allocates, which may wait for an idle device, and that a
   // device with an open receive is not: ranks would wait for each other.
   virtual void warm_up() {}
+  // By what sections that are sharded one by one gather and reduce from now on (RankSetup); until
+  // then they do not. It outlives its use.
+  virtual void exchange_through(SectionExchange* /*exchange*/) {}
   // A new step: gradients are zero, the step's samples are chosen (the same for any layout).
   virtual void begin_step(std::int64_t step) = 0;
   // Batch `batch` of the data that are not trained on, forward only: nothing is kept for a
@@ -72,8 +76,8 @@ class RankWork {
   virtual void hand_on_gradient(int stage, int micro_batch) = 0;
 
   // Gradients of the stage to be summed over the holders of its weights, in buckets, without those
-  // of ties. With ZeRO-1 each bucket divides evenly by the number of holders, and part h belongs to
-  // holder h.
+  // of ties. With ZeRO-1 each bucket divides evenly by the number of shards, and part h belongs to
+  // shard h. None of those that sections reduce themselves.
   virtual std::vector<Buffer> gradients(int stage) = 0;
   // The gradient of weights that several stages share, as held by `stage`. Not part of
   // gradients(): summed over the stages of the tie first, then over the replicas.
@@ -86,7 +90,7 @@ class RankWork {
   // With the sums over all ranks: clips, skips the step (fp16 overflow), adapts the loss scale.
   virtual void set_global_norm(const NormShare& all) = 0;
   virtual void optimize(int stage) = 0;
-  // ZeRO-1: the updated weights, each buffer in as many parts as there are holders.
+  // ZeRO-1: the updated weights, each buffer in as many parts as there are shards.
   virtual std::vector<Buffer> parameters_to_gather(int stage) = 0;
   // After the gather has ended.
   virtual void gathered(int stage) = 0;

@@ -1,7 +1,8 @@
 // A piece is a range of elements of one named tensor, in the tensor's own numbering and not in that
 // of the flat memory that holds it. So a checkpoint that one layout wrote can be read by any other,
 // and moves between plans are intersections of ranges. Optimizer state is listed only for the
-// ranges that the rank owns under ZeRO-1; weights are listed whole.
+// ranges that the rank owns under ZeRO-1; weights are listed whole, unless sections gather them:
+// then likewise, and a tensor of which the rank owns nothing as an empty range, since it is known.
 #include "training/section_pieces.h"
 
 namespace penstock {
@@ -16,25 +17,49 @@ class PieceBuilder {
            SectionState& state) const {
     const ParameterOutline& parameter = outline_.sections[static_cast<std::size_t>(placed.section)]
                                             .parameters[static_cast<std::size_t>(placed.parameter)];
-    state.parameters.push_back({parameter.name, parameter.shape, 0, placed.place.size(),
-                                buffer_at_(index, -1, placed.place)});
+    const bool gathers = segment.at.by_section == SectionSharding::kWeights;
+    const bool only_here = owned_offsets(segment.at).back() < segment.at.elements;
+    if (gathers) {
+      add_owned(segment, placed, [&](const ElementRange& within, const ElementRange& compact) {
+        state.parameters.push_back({parameter.name, parameter.shape, within.begin, within.end,
+                                    buffer_at_(index, -1, compact), only_here});
+      });
+      if (state.parameters.empty() || state.parameters.back().name != parameter.name) {
+        state.parameters.push_back({parameter.name, parameter.shape, 0, 0, nothing(), only_here});
+      }
+    } else {
+      state.parameters.push_back({parameter.name, parameter.shape, 0, placed.place.size(),
+                                  buffer_at_(index, -1, placed.place)});
+    }
+    add_owned(segment, placed, [&](const ElementRange& within, const ElementRange& compact) {
+      for (std::size_t k = 0; k < kept_.names.size(); ++k) {
+        state.optimizer.push_back({parameter.name + "." + kept_.names[k], parameter.shape,
+                                   within.begin, within.end,
+                                   buffer_at_(index, static_cast<int>(k), compact), only_here});
+      }
+    });
+  }
+
+ private:
+  // Calls visit(range within the tensor, range of the compact memory) for what is owned of it.
+  template <class Visit>
+  static void add_owned(const Segment& segment, const PlacedParameter& placed, const Visit& visit) {
     const std::vector<std::size_t> offsets = owned_offsets(segment.at);
-    const bool only_here = offsets.back() < segment.at.elements;
     for (std::size_t i = 0; i < segment.at.owned.size(); ++i) {
       const ElementRange& owned = segment.at.owned[i];
       const ElementRange both = common(owned, placed.place);
       if (both.size() == 0) continue;
       const std::size_t at = offsets[i] + both.begin - owned.begin;
-      for (std::size_t k = 0; k < kept_.names.size(); ++k) {
-        state.optimizer.push_back({parameter.name + "." + kept_.names[k], parameter.shape,
-                                   both.begin - placed.place.begin, both.end - placed.place.begin,
-                                   buffer_at_(index, static_cast<int>(k), {at, at + both.size()}),
-                                   only_here});
-      }
+      visit(ElementRange{both.begin - placed.place.begin, both.end - placed.place.begin},
+            ElementRange{at, at + both.size()});
     }
   }
+  [[nodiscard]] Buffer nothing() const {
+    Buffer buffer;
+    buffer.type = kept_.weights;
+    return buffer;
+  }
 
- private:
   const ModelOutline& outline_;
   const KeptPerWeight& kept_;
   const BufferAt& buffer_at_;
@@ -81,7 +106,12 @@ std::vector<SectionState> section_pieces(const ModelOutline& outline, const Stag
   std::vector<SectionState> states;
   states.reserve(static_cast<std::size_t>(stage.end_section - stage.first_section));
   for (int s = stage.first_section; s < stage.end_section; ++s) {
-    states.push_back({s, stage.holders, stage.holder, {}, {}});
+    SectionState& state = states.emplace_back();
+    state.section = s;
+    state.holders = stage.holders;
+    state.holder = stage.holder;
+    state.shard_groups = stage.shard_groups;
+    state.shard_group = stage.shard_group();
   }
   const PieceBuilder builder(outline, kept, buffer_at);
   for (std::size_t i = 0; i < segments.size(); ++i) {

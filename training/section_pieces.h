@@ -23,7 +23,8 @@ struct KeptPerWeight {
 KeptPerWeight kept_per_weight(const ModelDescription& model, const TrainingOptions& options);
 
 // Where elements [begin, end) lie of the weights of segment `segment` (`kept` -1), or of what is
-// kept, which is of the owned elements only, one range after the other.
+// kept, which is of the owned elements only, one range after the other; so are weights that
+// sections gather.
 using BufferAt = std::function<Buffer(std::size_t segment, int kept, const ElementRange& range)>;
 // Without memory.
 BufferAt no_memory(const KeptPerWeight& kept);

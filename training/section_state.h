@@ -20,13 +20,15 @@ struct StatePiece {
   std::vector<std::int64_t> shape;  // of the whole tensor; empty: one number
   std::size_t begin = 0, end = 0;
   Buffer buffer;           // end - begin elements, of the type that is to be stored
-  bool only_here = false;  // the other holders do not have these elements (ZeRO-1)
+  bool only_here = false;  // the other holders of this group of shards do not have these elements
 };
 
 struct SectionState {
   int section = 0;
   // Which of the holders of these weights this one is (StageSetup): what all hold is written once.
   int holders = 1, holder = 0;
+  // What is `only_here` is so in each of these groups of holders, and this one is in that.
+  int shard_groups = 1, shard_group = 0;
   std::vector<StatePiece> parameters;
   std::vector<StatePiece> optimizer;  // moments, fp32 master weights
 };

@@ -149,14 +149,19 @@ void divide(Segment& segment, const RankSetup& setup, const StageSetup& stage,
             std::size_t bucket_elements) {
   SegmentPlace& at = segment.at;
   if (at.frozen) return;  // nothing to reduce, to step or to count
-  const bool shards = setup.zero1 && segment.tie < 0 && stage.holders > 1;
-  const std::size_t unit = shards ? kAlignment * static_cast<std::size_t>(stage.holders) : 1;
+  const bool shards = setup.zero1 && segment.tie < 0 && stage.shards() > 1;
+  const std::size_t unit = shards ? kAlignment * static_cast<std::size_t>(stage.shards()) : 1;
   const bool all_decays = at.decayed_end == at.elements;
   at.elements = rounded_up(at.elements, unit);
   if (all_decays) at.decayed_end = at.elements;  // padding is zero either way
   segment.buckets = buckets_of(at.elements, std::max(unit, rounded_up(bucket_elements, unit)));
   at.owned = {{0, at.elements}};
-  if (shards) at.owned = parts_of(segment.buckets, stage.holder, stage.holders);
+  if (shards) {
+    at.owned = parts_of(segment.buckets, stage.shard(), stage.shards());
+    at.by_section = setup.by_section;
+    segment.copies = stage.shard_groups;
+    segment.copy = stage.shard_group();
+  }
   // Of a tie by its first stage in the first replica: with two copies of the weights that need not
   // be the first of the stage's holders.
   const bool counts =
@@ -164,7 +169,7 @@ void divide(Segment& segment, const RankSetup& setup, const StageSetup& stage,
           ? stage.holder == 0
           : setup.replica == 0 &&
                 setup.ties[static_cast<std::size_t>(segment.tie)].stages.front() == stage.stage;
-  segment.counted = shards || counts;
+  segment.counted = shards ? segment.copy == 0 : counts;
 }
 
 }  // namespace

@@ -40,6 +40,8 @@ struct SegmentPlace {
   std::size_t decayed_end = 0;      // [0, decayed_end) are what weight decay is for
   std::vector<ElementRange> owned;  // what this holder's optimizer steps
   bool frozen = false;              // the section's frozen parameters: nothing but weights
+  // Of what of the owned elements only are kept from one action to the next.
+  SectionSharding by_section = SectionSharding::kNone;
   bool operator==(const SegmentPlace&) const = default;
 };
 
@@ -48,7 +50,8 @@ struct Segment {
   int tie = -1;  // index into RankSetup::ties: of other stages too, reduced apart; -1: none
   std::vector<PlacedParameter> parameters;  // by section
   std::vector<ElementRange> buckets;        // all elements; with ZeRO-1 each in equal parts
-  bool counted = false;  // whether the owned elements count in this rank's part of the norm
+  int copies = 1, copy = 0;  // of the owned elements, where others own the same (HSDP): which
+  bool counted = false;      // whether the owned elements count in this rank's part of the norm
   bool operator==(const Segment&) const = default;
 };
 

@@ -27,7 +27,9 @@ class GpuProfiling {
   [[nodiscard]] virtual int gpus() = 0;  // of this machine
   [[nodiscard]] virtual Bytes memory() = 0;
   [[nodiscard]] virtual Bytes taken_memory() = 0;  // by now, by all processes
+  // Within `budget`, if it is not zero.
   [[nodiscard]] virtual std::vector<CopySample> copies(Bytes largest, bool under_load,
+                                                       Duration budget,
                                                        ProfilingProgress& progress) = 0;
   [[nodiscard]] virtual LinkPool pool(Bytes bytes) = 0;
   // NCCL between the ranks of `place`, each with the GPU of its local rank.

@@ -28,11 +28,12 @@ class CudaProfiling : public GpuProfiling {
   int gpus() override { return static_cast<int>(cuda_devices().size()); }
   Bytes memory() override { return device_memory(gpu_).total; }
   Bytes taken_memory() override { return device_memory(gpu_).taken; }
-  std::vector<CopySample> copies(Bytes largest, bool under_load,
+  std::vector<CopySample> copies(Bytes largest, bool under_load, Duration budget,
                                  ProfilingProgress& progress) override {
     CopyPlan plan;
     plan.largest = largest;
     plan.under_load = under_load;
+    plan.budget = budget;
     return measure_copies(gpu_, plan, progress);
   }
   LinkPool pool(Bytes bytes) override { return make_device_pool(gpu_, bytes); }

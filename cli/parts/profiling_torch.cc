@@ -57,13 +57,13 @@ ModelToMeasure question_of(const ProfileRequest& request) {
 
 // `device` is where the load computes.
 LinkSamples measure_links_here(const ProfileRequest& request, Transport& transport,
-                               const LinkPool& pool, const std::string& device,
+                               const LinkPool& pool, const std::string& device, Duration budget,
                                ProfilingProgress& progress) {
   LinkPlan plan;
   plan.largest = request.largest_message;
   // Gradients are reduced in buckets of no more than this.
   plan.at_least = std::min(request.largest_message, Bytes{static_cast<std::int64_t>(kBucketBytes)});
-  plan.budget = request.budget;
+  plan.budget = budget;
   return measure_links(transport, pool.buffer, plan,
                        request.busy_links ? matmul_load(device) : LinkLoad{}, progress);
 }
@@ -86,7 +86,7 @@ ExecutorToMeasure executor_question(const ProfileRequest& request) {
 void measure_host_links(const ProfileRequest& request, const LaunchEnvironment& place,
                         Transport& transport, ProfilingProgress& progress, Measured& measured) {
   const LinkPool pool = make_host_pool(link_pool_bytes(request.largest_message));
-  measured.links = measure_links_here(request, transport, pool, "cpu", progress);
+  measured.links = measure_links_here(request, transport, pool, "cpu", request.budget, progress);
   progress.update("what messages cost ranks that compute", 0, 1);
   measured.executor = measure_executor(transport, executor_question(request));
   if (place.rank == 0) measured.memory_bandwidth = measure_memory_bandwidth();
@@ -101,8 +101,8 @@ void measure_gpu_links(const ProfileRequest& request, const LaunchEnvironment& p
       place, connect_store({.host = place.host, .port = place.port, .prefix = place.key_prefix},
                            std::chrono::minutes(5)));
   const LinkPool pool = gpus.pool(link_pool_bytes(request.largest_message));
-  measured.links =
-      measure_links_here(request, *nccl, pool, "cuda:" + std::to_string(gpu), progress);
+  measured.links = measure_links_here(request, *nccl, pool, "cuda:" + std::to_string(gpu),
+                                      request.budget / 2, progress);
   measured.link_level = "nccl";
 }
 
@@ -118,13 +118,24 @@ std::string why_only_copies(const ProfileRequest& request, int gpus) {
 void measure_gpu(const ProfileRequest& request, const LaunchEnvironment& place, int gpu,
                  GpuProfiling& gpus, Transport* gloo, ProfilingProgress& progress,
                  Measured& measured) {
-  if (request.device == "cuda" && gloo != nullptr) {
+  // With links between GPUs, copies get the other half.
+  const bool has_links = request.device == "cuda" && gloo != nullptr;
+  if (has_links) {
     measure_gpu_links(request, place, gpu, gpus, *gloo, progress, measured);
   } else {
     measured.notes.push_back(why_only_copies(request, measured.gpu->gpus));
   }
   if (place.rank > 0) return;
-  measured.gpu->copies = gpus.copies(request.largest_message, request.busy_links, progress);
+  measured.gpu->copies = gpus.copies(request.largest_message, request.busy_links,
+                                     has_links ? request.budget / 2 : request.budget, progress);
+  const auto is_largest = [&](const CopySample& copy) {
+    return !copy.under_load && 2 * copy.bytes > request.largest_message;
+  };
+  constexpr std::ptrdiff_t kWays = 6;
+  if (std::ranges::count_if(measured.gpu->copies, is_largest) < kWays && !progress.stop()) {
+    measured.notes.emplace_back(
+        "the budget ended before the largest copies of every way were measured");
+  }
   measured.memory_bandwidth = memory_bandwidth_of(measured.gpu->copies);
 }
 

@@ -49,6 +49,22 @@ std::vector<Duration> read_times(const JsonReader& array) {
   return times;
 }
 
+MeasuredSection read_section(JsonReader reader) {
+  MeasuredSection section;
+  const JsonReader kind = reader.at("kind");
+  const std::optional<ActionKind> named = action_kind_named(kind.string());
+  if (named != ActionKind::kUnshard && named != ActionKind::kReduceGradient) {
+    kind.fail("expected \"UNSHARD\" or \"REDUCE_GRAD\"");
+  }
+  section.kind = *named;
+  section.section = read_int(reader.at("section"), 0, kMostRanks);
+  section.start = reader.duration("start");
+  section.end = reader.duration("end");
+  if (section.end < section.start) reader.fail("ends before it starts");
+  reader.finish();
+  return section;
+}
+
 MeasuredRank read_rank(JsonReader reader, const RunHeader& header) {
   MeasuredRank rank;
   rank.rank = read_int(reader.at("rank"), 0, header.ranks - 1);
@@ -68,6 +84,11 @@ MeasuredRank read_rank(JsonReader reader, const RunHeader& header) {
     }
     if (rank.end[i] < rank.start[i]) {
       ends.fail("action " + std::to_string(i) + " ends before it starts");
+    }
+  }
+  if (const std::optional<JsonReader> sections = reader.get("sections")) {
+    for (const JsonReader& section : sections->elements()) {
+      rank.sections.push_back(read_section(section));
     }
   }
   reader.finish();

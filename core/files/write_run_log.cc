@@ -25,6 +25,16 @@ Json write_rank(const MeasuredRank& rank) {
       .set("pipeline_rank", rank.pipeline_rank)
       .set("start_ns", nanoseconds(rank.start))
       .set("end_ns", nanoseconds(rank.end));
+  if (rank.sections.empty()) return json;
+  Json sections = Json::array();
+  for (const MeasuredSection& section : rank.sections) {
+    sections.push(Json::object()
+                      .set("kind", std::string(name_of(section.kind)))
+                      .set("section", section.section)
+                      .set("start_ns", std::int64_t{section.start.count()})
+                      .set("end_ns", std::int64_t{section.end.count()}));
+  }
+  json.set("sections", std::move(sections));
   return json;
 }
 

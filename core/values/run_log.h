@@ -9,12 +9,22 @@
 #include <string_view>
 #include <vector>
 
+#include "core/values/action_kind.h"
 #include "core/values/units.h"
 
 namespace penstock {
 
 // In place of a time: a trace of another trainer need not hold every action.
 inline constexpr Duration kNotMeasured{-1};
+
+// What a section gathered (UNSHARD) or reduced (REDUCE_GRAD) by itself, in the middle of a forward
+// or backward.
+struct MeasuredSection {
+  ActionKind kind = ActionKind::kUnshard;
+  int section = 0;
+  Duration start{}, end{};
+  bool operator==(const MeasuredSection&) const = default;
+};
 
 // One rank of the job in one step: entry i belongs to the i-th action of the rank's list in the
 // Program. Times count from the start of the step, which is the same moment for all ranks. Of a
@@ -25,6 +35,7 @@ struct MeasuredRank {
   int pipeline = 0;       // index into Program::pipelines
   int pipeline_rank = 0;  // 0..P-1
   std::vector<Duration> start, end;
+  std::vector<MeasuredSection> sections;  // in the order in which they began; seldom any
   bool operator==(const MeasuredRank&) const = default;
 };
 

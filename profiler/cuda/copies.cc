@@ -10,9 +10,11 @@
 #include <optional>
 #include <string>
 
+#include "profiler/sweep_budget.h"
 #include "training/cuda/check_cuda.h"
 #include "training/cuda/cuda_devices.h"
 #include "training/cuda/cuda_stream.h"
+#include "training/steady_time.h"
 
 namespace penstock {
 namespace {
@@ -79,7 +81,11 @@ class Load {
 class CopyMeter {
  public:
   CopyMeter(const CudaDevice& device, const CopyPlan& plan, ProfilingProgress& progress)
-      : plan_(plan), progress_(progress), pool_bytes_(pool_bytes(device, plan)) {}
+      : plan_(plan),
+        progress_(progress),
+        pool_bytes_(pool_bytes(device, plan)),
+        budget_(plan.budget, sweeps(plan)),
+        per_sample_(budget_.per_sample(plan.per_sample, samples_of_sweep(plan))) {}
 
   std::vector<CopySample> run() {
     for (const Case& one : kCases) sweep(one, false);
@@ -103,6 +109,15 @@ class CopyMeter {
   static constexpr int kMostLoadKernels = 512;  // more than about 1,000 launches would block us
   static constexpr int kMostCopies = 4096;
 
+  static int sweeps(const CopyPlan& plan) {
+    return static_cast<int>(kCases.size()) * (plan.under_load ? 2 : 1);
+  }
+  static std::int64_t samples_of_sweep(const CopyPlan& plan) {
+    std::int64_t sizes = 0;
+    for (Bytes bytes = plan.smallest; bytes <= plan.largest; bytes = bytes * 2) ++sizes;
+    return std::max<std::int64_t>(1, sizes * (plan.repeats + plan.warm_up));
+  }
+
   // More than twice the cache, so that a part that comes round again is no longer in it.
   static std::size_t pool_bytes(const CudaDevice& device, const CopyPlan& plan) {
     const std::int64_t twice = 2 * device.l2_cache.count + plan.largest.count;
@@ -110,11 +125,10 @@ class CopyMeter {
   }
 
   void sweep(const Case& one, bool under_load) {
-    const auto cases = static_cast<int>(kCases.size());
-    progress_.update(under_load ? "copies under load" : "copies", case_++,
-                     plan_.under_load ? 2 * cases : cases);
+    const int sweep = case_++;
+    progress_.update(under_load ? "copies under load" : "copies", sweep, sweeps(plan_));
     for (Bytes bytes = plan_.smallest; bytes <= plan_.largest; bytes = bytes * 2) {
-      if (progress_.stop()) return;
+      if (progress_.stop() || budget_.is_used_up(sweep, steady_now() - began_)) return;
       CopySample sample{one.way, one.memory, under_load, bytes, {}};
       const std::optional<std::vector<Duration>> times = measure(one, under_load, bytes);
       if (!times) continue;
@@ -127,7 +141,7 @@ class CopyMeter {
     const auto size = static_cast<std::size_t>(bytes.count);
     Duration once{};
     for (int i = 0; i < std::max(plan_.warm_up, 1); ++i) once = time_of(one, size, 1);
-    const std::int64_t enough = plan_.per_sample / std::max(once, Duration{1}) + 1;
+    const std::int64_t enough = per_sample_ / std::max(once, Duration{1}) + 1;
     const int copies = static_cast<int>(std::min<std::int64_t>(enough, kMostCopies));
     std::vector<Duration> times;
     times.reserve(static_cast<std::size_t>(plan_.repeats));
@@ -197,6 +211,9 @@ class CopyMeter {
   const CopyPlan& plan_;
   ProfilingProgress& progress_;
   std::size_t pool_bytes_;
+  const SteadyTime began_ = steady_now();
+  SweepBudget budget_;
+  Duration per_sample_;
   Memory device_{Place::kDevice, pool_bytes_}, other_device_{Place::kDevice, pool_bytes_};
   Memory load_memory_{Place::kDevice, pool_bytes_};
   // Twice, so that the two ways never share a part.

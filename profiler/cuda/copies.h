@@ -15,6 +15,8 @@ struct CopyPlan {
   int warm_up = 3, repeats = 7;
   Duration per_sample = std::chrono::milliseconds(10);  // as many copies as take that long
   bool under_load = true;                               // once more, while memsets run
+  // For all of it; what it cuts off are the largest sizes. Zero: as long as it takes.
+  Duration budget{};
 };
 
 // Uses a little more than three times `largest` of the device's memory and as much of the host's;

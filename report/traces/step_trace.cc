@@ -42,6 +42,7 @@ struct ShownRank {
   int chain = 0;  // ranks with the same pipeline and chain are one replica
   int replicas = 1;
   std::vector<Span> spans;
+  std::vector<MeasuredSection> sections;
 };
 
 class TraceBuilder {
@@ -139,6 +140,21 @@ class TraceBuilder {
     return slice;
   }
 
+  // What sections gather and reduce by themselves is no action of the Program, and beside compute.
+  [[nodiscard]] TraceSlice slice(const MeasuredSection& section) const {
+    TraceSlice slice;
+    const auto index = static_cast<std::size_t>(section.section);
+    slice.name = std::string(name_of(section.kind)) + ' ' +
+                 (index < plan_.section_names.size() ? plan_.section_names[index]
+                                                     : std::to_string(section.section));
+    slice.kind = section.kind;
+    slice.lane = lane_of(section.kind);
+    slice.start = section.start;
+    slice.end = section.end;
+    slice.members = plan_.plan.shards();
+    return slice;
+  }
+
   // A group of the Program counts every distinct pipeline once.
   [[nodiscard]] int members_of(const Group& group) const {
     switch (group.kind) {
@@ -198,6 +214,9 @@ class TraceBuilder {
         rank.slices.push_back(slice(shown, actions[i], span));
       }
       slice_of[i] = rank.slices.size() - 1;
+    }
+    for (const MeasuredSection& section : shown.sections) {
+      if (section.end > section.start) rank.slices.push_back(slice(section));
     }
     set_tracks(rank.slices);
     return rank;
@@ -313,7 +332,8 @@ StepTrace trace_of(const PlanFile& plan, const Timeline& predicted) {
                      .pipeline = static_cast<int>(k),
                      .pipeline_rank = p,
                      .replicas = pipeline.replicas,
-                     .spans = {}};
+                     .spans = {},
+                     .sections = {}};
       for (const std::size_t i : builder.list(rank.pipeline, p)) {
         rank.spans.push_back(
             {predicted.start[i].time_since_epoch(), predicted.end[i].time_since_epoch()});
@@ -336,7 +356,8 @@ StepTrace trace_of(const PlanFile& plan, const MeasuredStep& step) {
     ShownRank rank{.rank = measured.rank,
                    .pipeline = measured.pipeline,
                    .pipeline_rank = measured.pipeline_rank,
-                   .spans = {}};
+                   .spans = {},
+                   .sections = measured.sections};
     for (std::size_t i = 0; i < measured.start.size(); ++i) {
       rank.spans.push_back({measured.start[i], measured.end[i]});
     }

@@ -180,6 +180,8 @@ class Rank {
                  ", went to another rank after every step: " + to_text(costs.time / costs.steps) +
                  " in the mean");
     }
+    if (hooks.note && transport.rank() == 0)
+      tell_memory(*source.plan_from(job_.first_step).plan, state, hooks);
     checkpoints_->finish();
     return end;
   }
@@ -193,6 +195,15 @@ class Rank {
     rank_ = program.setup.rank;
     replica_ = program.setup.replica;
     return work;
+  }
+
+  // Where more than the optimizer's state is sharded, memory is why.
+  void tell_memory(const PlanFile& plan, const TorchState& state, const TrainHooks& hooks) const {
+    if (plan.plan.shards() < 2 || plan.plan.sharding == Sharding::kState) return;
+    const RankSetup setup = rank_holdings(plan).front();
+    hooks.note("rank 0 held at most " + in_words(state.peak_bytes()) +
+               " of weights, gradients and optimizer state at once; the plan says " +
+               to_text(predicted_state(plan, setup)));
   }
 
   // The plan has prices for I and W of these sections, and the run will not keep them. The sections

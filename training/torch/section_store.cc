@@ -12,9 +12,20 @@
 
 #include "core/values/error.h"
 #include "training/torch/element_types.h"
+#include "training/torch/hollow_tensor.h"
 
 namespace penstock {
 namespace {
+
+// Of what is there between two actions, as long as the memory is.
+std::size_t kept_bytes(const FlatWeights& flat) {
+  std::size_t bytes = flat.gathers() ? 0 : bytes_of(flat.weights);
+  if (!flat.at.frozen && !flat.reduces()) bytes += bytes_of(flat.gradient);
+  if (flat.gathers() && !flat.master.defined()) bytes += bytes_of(flat.own_weights);
+  if (flat.own_gradient.defined()) bytes += bytes_of(flat.own_gradient);
+  for (const at::Tensor& kept : flat.kept) bytes += bytes_of(kept);
+  return bytes;
+}
 
 at::Tensor part(const at::Tensor& flat, const ElementRange& range) {
   return flat.narrow(0, static_cast<std::int64_t>(range.begin),
@@ -126,22 +137,35 @@ SectionStore::Flat SectionStore::flat_of(const Segment& segment) {
 }
 
 SectionStore::Flat SectionStore::allocated(const SegmentPlace& at) const {
-  auto flat = std::make_shared<FlatWeights>();
+  auto flat = std::shared_ptr<FlatWeights>(new FlatWeights, [](FlatWeights* freed) {
+    freed->memory->remove(kept_bytes(*freed));
+    delete freed;
+  });
   flat->at = at;
+  flat->memory = memory_;
   flat->owned_offset = owned_offsets(at);
   const auto elements = static_cast<std::int64_t>(at.elements);
   const auto owned = static_cast<std::int64_t>(flat->owned_offset.back());
   const auto options = at::TensorOptions(at::Device(device_.name()));
   const auto master = options.dtype(master_type(description_.precision));
-  flat->weights = at::zeros({elements}, options.dtype(compute_type(description_.precision)));
-  if (at.frozen) return flat;
-  flat->gradient = at::zeros({elements}, master);
+  const auto compute = options.dtype(compute_type(description_.precision));
   const bool has_master = has_master_weights(description_.precision);
+  flat->weights =
+      flat->gathers() ? hollow_tensor(elements, compute) : at::zeros({elements}, compute);
+  if (at.frozen) {
+    memory_->add(kept_bytes(*flat));
+    return flat;
+  }
+  if (flat->gathers() && !has_master) flat->own_weights = at::zeros({owned}, compute);
+  flat->gradient =
+      flat->reduces() ? hollow_tensor(elements, compute) : at::zeros({elements}, master);
+  if (flat->reduces()) flat->own_gradient = at::zeros({owned}, master);
   for (std::size_t k = 0; k < kept_.names.size(); ++k) {
     flat->kept.push_back(at::zeros({owned}, master));
     if (k > 0 || !has_master) flat->moments.push_back(flat->kept.back());
   }
   if (has_master) flat->master = flat->kept.front();
+  memory_->add(kept_bytes(*flat));
   return flat;
 }
 
@@ -151,14 +175,15 @@ void SectionStore::fill(FlatWeights& flat, const Segment& segment) const {
                                    ->initial(placed.section, placed.parameter, options_.seed,
                                              master_type(description_.precision))
                                    .reshape({-1});
-    part(flat.weights, placed.place).copy_(initial);
-    if (!flat.master.defined()) continue;
+    if (!flat.gathers()) part(flat.weights, placed.place).copy_(initial);
+    const at::Tensor& own = flat.master.defined() ? flat.master : flat.own_weights;
+    if (!own.defined()) continue;
     for (std::size_t i = 0; i < flat.at.owned.size(); ++i) {
       const ElementRange& owned = flat.at.owned[i];
       const ElementRange both = common(owned, placed.place);
       if (both.size() == 0) continue;
       const std::size_t at = flat.owned_offset[i] + both.begin - owned.begin;
-      part(flat.master, {at, at + both.size()})
+      part(own, {at, at + both.size()})
           .copy_(part(initial, {both.begin - placed.place.begin, both.end - placed.place.begin}));
     }
   }

@@ -35,6 +35,8 @@ class SectionStore {
   void lay_out(const RankSetup& setup);
   void let_go() { before_.clear(); }
   [[nodiscard]] std::vector<SectionState> section_states() const;
+  // Of all sections: the most that weights, gradients and optimizer state took at once.
+  [[nodiscard]] std::size_t peak_bytes() const { return memory_->peak; }
 
   std::int64_t optimizer_steps = 0;
   LossScaler scaler;
@@ -60,6 +62,7 @@ class SectionStore {
   std::set<int> checked_lengths_;  // of sequences, with which the division was checked
   bool is_laid_out_ = false;
   std::map<int, std::shared_ptr<SectionModule>> sections_;
+  std::shared_ptr<StateMemory> memory_ = std::make_shared<StateMemory>();
   Flats flats_, before_;
   std::map<int, StageState> stages_;
 };

@@ -1,7 +1,8 @@
 // A forward runs section by section and detaches what is handed on; a backward takes the sections
 // from the last to the first, each with the gradients of its outputs. A recompute is the same
 // forward with the same draws. What a backward has used is freed at once, and what W needs waits in
-// deferred_.
+// deferred_. Sections that are sharded one by one are whole while they compute: the next one's
+// weights arrive meanwhile.
 #include "training/torch/stage_pass.h"
 
 #include <exception>
@@ -46,8 +47,13 @@ Tensors StagePass::run(bool keep_graph) {
     handed.push_back(input_.handed[i].detach());
     handed.back().set_requires_grad(keep_graph && input_.has_gradient[i]);
   }
+  SectionShards& shards = state_.shards();
   for (std::size_t i = 0; i < count; ++i) {
+    shards.gather(i);
+    if (i + 1 < count) shards.begin_gather(i + 1);
     Tensors outputs = run_section(i, handed, keep_graph);
+    // The backward begins with the last one.
+    if (i + 1 < count || !keep_graph) shards.let_go(i);
     if (i + 1 == count) {
       if (keep_graph) input_ = {};  // from here on the graphs hold what they need of it
       return outputs;
@@ -147,16 +153,27 @@ Tensors chosen(const Tensors& gradients, const std::vector<std::size_t>& which) 
 }  // namespace
 
 Tensors StagePass::fused_backward(Tensors gradients) {
+  SectionShards& shards = state_.shards();
   while (!sections_.empty()) {
     Section section = take_last(gradients);
+    const std::size_t index = sections_.size();
+    shards.gather(index);
+    if (index > 0) shards.begin_gather(index - 1);
+    shards.begin_gradient(index);
     const Tensors of_inputs = penstock::fused_backward(
-        std::move(section.graph), chosen(gradients, section.outputs), sink(sections_.size()));
+        std::move(section.graph), chosen(gradients, section.outputs), sink(index));
+    shards.let_go(index);
+    shards.reduce(index);
     gradients = with_those_around(section, gradients, of_inputs);
   }
+  shards.finish_reduction();
   return gradients;
 }
 
 Tensors StagePass::input_backward(Tensors gradients, const NotSplit& not_split) {
+  if (state_.shards().reduces()) {
+    throw Error(ErrorKind::kInternal, "a divided backward of sections that reduce their gradients");
+  }
   deferred_.reserve(sections_.size());
   while (!sections_.empty()) {
     Section section = take_last(gradients);

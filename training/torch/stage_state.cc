@@ -44,7 +44,8 @@ StageState::StageState(const ModelOutline& outline, const StageSetup& stage, Sec
       device_(device),
       sections_(std::move(sections)),
       segments_(std::move(segments)),
-      flats_(std::move(flats)) {
+      flats_(std::move(flats)),
+      shards_(stage_, segments_, flats_, device_) {
   for (int s = stage.first_section; s < stage.end_section; ++s) {
     const SectionOutline& section = outline.sections[static_cast<std::size_t>(s)];
     gradients_.emplace_back(section.parameters.size());
@@ -76,7 +77,9 @@ Tensors StageState::trained_weights(std::size_t section) const {
 
 void StageState::zero_gradients() {
   for (const auto& flat : flats_) {
-    if (!flat->at.frozen) flat->gradient.zero_();
+    if (flat->at.frozen) continue;
+    (flat->reduces() ? flat->own_gradient : flat->gradient).zero_();
+    if (flat->gathers() && flat->master.defined()) flat->own_weights = at::Tensor();
   }
 }
 
@@ -120,6 +123,10 @@ at::Tensor StageState::squared_norm() const {
   at::Tensor sum = at::zeros({}, at::TensorOptions(at::Device(device_.name())).dtype(at::kDouble));
   for (std::size_t i = 0; i < segments_.size(); ++i) {
     if (!segments_[i].counted) continue;
+    if (flats_[i]->reduces()) {
+      sum.add_(sum_of_squares(flats_[i]->own_gradient));
+      continue;
+    }
     for (const ElementRange& owned : segments_[i].at.owned) {
       sum.add_(sum_of_squares(part(flats_[i]->gradient, owned)));
     }
@@ -129,6 +136,8 @@ at::Tensor StageState::squared_norm() const {
 
 void StageState::optimize(OptimizerStep step) {
   for (const auto& flat : flats_) {
+    // Copies that were made for somebody who asked for the state are out of date from here on.
+    if (flat->gathers() && flat->master.defined()) flat->own_weights = at::Tensor();
     const SegmentPlace& at = flat->at;
     const ElementRange decayed{0, at.decayed_end};
     const ElementRange others{at.decayed_end, at.elements};
@@ -146,19 +155,25 @@ void StageState::step_range(FlatWeights& flat, std::size_t owned, ElementRange r
   if (range.size() == 0) return;
   const std::size_t at = flat.owned_offset[owned] + range.begin - flat.at.owned[owned].begin;
   const auto kept = [&](const at::Tensor& compact) { return part(compact, at, at + range.size()); };
-  const at::Tensor weights = part(flat.weights, range);
-  const at::Tensor stepped = flat.master.defined() ? kept(flat.master) : weights;
-  step_flat(step, stepped, part(flat.gradient, range),
+  const at::Tensor weights = flat.gathers() ? at::Tensor() : part(flat.weights, range);
+  const at::Tensor stepped = flat.master.defined() ? kept(flat.master)
+                             : flat.gathers()      ? kept(flat.own_weights)
+                                                   : weights;
+  step_flat(step, stepped, flat.reduces() ? kept(flat.own_gradient) : part(flat.gradient, range),
             flat.moments.empty() ? at::Tensor() : kept(flat.moments[0]),
             flat.moments.size() < 2 ? at::Tensor() : kept(flat.moments[1]));
-  if (flat.master.defined()) weights.copy_(stepped);
+  if (flat.master.defined() && !flat.gathers()) weights.copy_(stepped);
 }
 
 std::vector<SectionState> StageState::section_states(const ModelOutline& outline,
                                                      const KeptPerWeight& kept) const {
   const BufferAt buffer_at = [this](std::size_t segment, int which, const ElementRange& range) {
-    const FlatWeights& flat = *flats_[segment];
-    const at::Tensor& all = which < 0 ? flat.weights : flat.kept[static_cast<std::size_t>(which)];
+    FlatWeights& flat = *flats_[segment];
+    if (which < 0 && flat.gathers() && !flat.own_weights.defined()) {
+      flat.own_weights = flat.master.to(flat.weights.scalar_type());
+    }
+    const at::Tensor& weights = flat.gathers() ? flat.own_weights : flat.weights;
+    const at::Tensor& all = which < 0 ? weights : flat.kept[static_cast<std::size_t>(which)];
     return buffer_of(part(all, range), device_);
   };
   const SectionBufferAt section_buffer_at = [this](int section, std::size_t buffer) {

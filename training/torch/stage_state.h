@@ -16,6 +16,7 @@
 #include "training/torch/flat_optimizer.h"
 #include "training/torch/flat_weights.h"
 #include "training/torch/section_module.h"
+#include "training/torch/section_shards.h"
 
 namespace penstock {
 
@@ -27,6 +28,8 @@ class StageState {
   StageState(const ModelOutline& outline, const StageSetup& stage, Sections sections,
              std::vector<Segment> segments, std::vector<std::shared_ptr<FlatWeights>> flats,
              const Device& device);
+  StageState(const StageState&) = delete;
+  StageState& operator=(const StageState&) = delete;
 
   [[nodiscard]] const StageSetup& setup() const { return stage_; }
   // From first_section on.
@@ -35,6 +38,8 @@ class StageState {
   // `section` counts from first_section.
   [[nodiscard]] const std::string& name_of(std::size_t section) const { return names_[section]; }
   [[nodiscard]] Tensors trained_weights(std::size_t section) const;
+
+  [[nodiscard]] SectionShards& shards() { return shards_; }
 
   void zero_gradients();
   // Of all sections; dropout, for one, is for training only.
@@ -67,6 +72,7 @@ class StageState {
   std::vector<std::string> names_;                   // of the sections
   std::vector<std::vector<std::size_t>> trained_;    // by section: which parameters are
   std::vector<std::vector<at::Tensor>> gradients_;   // by section and parameter: views into flats_
+  SectionShards shards_;
 };
 
 }  // namespace penstock

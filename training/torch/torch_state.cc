@@ -27,6 +27,7 @@ bool TorchState::changes_in_forward() const {
 }
 void TorchState::lay_out(const RankSetup& setup) { store_->lay_out(setup); }
 void TorchState::let_go() { store_->let_go(); }
+std::size_t TorchState::peak_bytes() const { return store_->peak_bytes(); }
 
 void TorchState::copy(const Buffer& from, const Buffer& to) {
   if (from.bytes() != to.bytes()) {

@@ -33,6 +33,9 @@ class TorchState : public RankState {
   std::vector<std::pair<std::string, double>> shared_numbers() override;
   void state_was_loaded(const std::vector<std::pair<std::string, double>>& shared) override;
 
+  // The most that weights, gradients and optimizer state took at once, in bytes.
+  [[nodiscard]] std::size_t peak_bytes() const;
+
   // For TorchWork.
   [[nodiscard]] SectionStore& store() { return *store_; }
 

@@ -58,6 +58,9 @@ class TorchWork::Impl {
     steps_optimizer_ = true;
   }
 
+  void exchange_through(SectionExchange* exchange) {
+    for (auto& [number, stage] : store_.stages()) stage.shards().exchange_through(exchange);
+  }
   void evaluate_on(const TokenSource& data) { evaluation_data_ = &data; }
   void begin_evaluation(std::int64_t batch) {
     source_ = evaluation_data_;
@@ -82,6 +85,7 @@ class TorchWork::Impl {
       const auto m = static_cast<int>(i);
       for (const StageSetup& stage : setup_.stages) {
         pass_once(stage, m, {ActionKind::kFusedBackward});
+        if (setup_.by_section != SectionSharding::kNone) continue;  // never divide a backward
         pass_once(stage, m, {ActionKind::kInputGradient, ActionKind::kWeightGradient});
       }
     }
@@ -367,6 +371,7 @@ std::vector<std::string> TorchWork::not_split() const {
   return {impl_->not_split().begin(), impl_->not_split().end()};
 }
 
+void TorchWork::exchange_through(SectionExchange* exchange) { impl_->exchange_through(exchange); }
 void TorchWork::evaluate_on(const TokenSource& data) { impl_->evaluate_on(data); }
 void TorchWork::begin_evaluation(std::int64_t batch) { impl_->begin_evaluation(batch); }
 void TorchWork::warm_up() { impl_->warm_up(); }

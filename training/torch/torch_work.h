@@ -37,6 +37,7 @@ class TorchWork : public RankWork {
 
   // On a GPU only: every stage forward and backward, in both ways, with zeros.
   void warm_up() override;
+  void exchange_through(SectionExchange* exchange) override;
   void begin_step(std::int64_t step) override;
   void begin_evaluation(std::int64_t batch) override;
   void compute(ActionKind kind, int stage, int micro_batch) override;

@@ -77,7 +77,7 @@ RankSetup one_rank(const ModelDescription& model, int stages, std::vector<int> m
 }
 
 WeightComparison::WeightComparison(const ReferenceRun& expected) : expected_(expected) {
-  for (const auto& section : expected.weights) seen_.emplace_back(section.size(), false);
+  for (const auto& section : expected.weights) seen_.emplace_back(section.size());
 }
 
 void WeightComparison::add(const ModelDescription& model, const std::vector<SectionState>& states) {
@@ -93,19 +93,25 @@ void WeightComparison::add(const ModelDescription& model, const std::vector<Sect
       const std::vector<double>& expected = expected_.weights.at(s).at(p);
       double largest = 1.0;
       for (const double value : expected) largest = std::max(largest, std::abs(value));
-      if (piece.begin != 0 || piece.end != expected.size()) worst_ = 1e300;
-      for (std::size_t i = 0; i < std::min(expected.size(), piece.buffer.elements); ++i) {
-        const double difference = std::abs(value_of(piece.buffer, i) - expected[i]);
+      if (piece.end > expected.size()) worst_ = 1e300;
+      for (std::size_t i = piece.begin; i < std::min(expected.size(), piece.end); ++i) {
+        const double difference = std::abs(value_of(piece.buffer, i - piece.begin) - expected[i]);
         if (!(difference / largest <= worst_)) worst_ = difference / largest;
+        seen_[s][p].resize(expected.size(), false);
+        seen_[s][p][i] = true;
       }
-      seen_[s][p] = true;
     }
   }
 }
 
 double WeightComparison::worst() const {
-  for (const auto& section : seen_) {
-    if (std::find(section.begin(), section.end(), false) != section.end()) return 1e300;
+  for (std::size_t s = 0; s < seen_.size(); ++s) {
+    for (std::size_t p = 0; p < seen_[s].size(); ++p) {
+      const std::vector<bool>& elements = seen_[s][p];
+      const bool has_all = elements.size() == expected_.weights[s][p].size() &&
+                           std::find(elements.begin(), elements.end(), false) == elements.end();
+      if (!has_all) return 1e300;
+    }
   }
   return worst_;
 }

@@ -32,7 +32,7 @@ class WeightComparison {
 
  private:
   const ReferenceRun& expected_;
-  std::vector<std::vector<bool>> seen_;
+  std::vector<std::vector<std::vector<bool>>> seen_;  // by section, parameter, element
   double worst_ = 0.0;
 };
 // Largest relative difference.

@@ -48,6 +48,11 @@ ModelProfile profile_of(const ModelDescription& model) {
   profile.description = model;
   profile.sources = {{"paper", Origin::kAssumed, "", ""}};
   profile.training.optimizer_ps_per_parameter = 1'000'000;
+  const bool is_double = model.precision == Precision::kFloat64;
+  const bool is_half = model.precision == Precision::kBFloat16;
+  profile.training.bytes_per_parameter = {is_double ? 8 : is_half ? 2 : 4};
+  profile.training.bytes_per_gradient = {is_double ? 8 : 4};
+  profile.training.optimizer_bytes_per_parameter = {is_double ? 16 : is_half ? 12 : 8};
   for (const SectionOutline& section : outline.sections) {
     SectionType type;
     type.name = section.name;
@@ -145,6 +150,8 @@ TinyPlan tiny_plan(const ModelDescription& model, const TinyLayout& layout) {
   plan.sequence_length = kTinyLength;
   plan.recompute = layout.recompute || kind.recomputes ? "full" : "none";
   plan.zero1 = layout.zero1;
+  plan.sharding = layout.sharding;
+  plan.shard_group = layout.shard_group;
   plan.device = "toy";
   const int sections = static_cast<int>(built_in_outline(model).sections.size());
   const int stages = plan.stages_per_copy();
@@ -192,6 +199,7 @@ TrainedPlan train(const PlanFile& file, const TrainingOptions& options, int step
       if (!expected.weights.empty())
         weights.add(program.setup.model, work.state().section_states());
       for (const std::string& section : work.not_split()) result.not_split.push_back(section);
+      result.peak = std::max(result.peak, work.state().peak_bytes());
     } catch (const std::exception& error) {
       transport->abort(error.what());
       throw;

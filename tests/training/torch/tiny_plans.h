@@ -1,6 +1,7 @@
 // Plans for the tiny models, and their training by all ranks of a plan, each a thread.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,8 @@ struct TinyLayout {
   int micro_batch_size = 1, global_batch = 8;
   bool recompute = false, zero1 = false;
   std::vector<int> cuts{};  // where they are not even
+  Sharding sharding = Sharding::kState;
+  int shard_group = 0;
 };
 
 // Of made-up times and sizes. The reason, where the schedule does not allow the layout.
@@ -30,6 +33,7 @@ TinyPlan tiny_plan(const ModelDescription& model, const TinyLayout& layout);
 struct TrainedPlan {
   std::vector<double> losses, gradient_norms;  // by step
   double weights = 0.0;                        // WeightComparison::worst()
+  std::size_t peak = 0;                        // TorchState::peak_bytes(), of the fullest rank
   std::vector<std::string> not_split;          // of all ranks
 };
 // Compares the weights with `expected` where it has any.
