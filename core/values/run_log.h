@@ -35,7 +35,7 @@ struct MeasuredRank {
   int pipeline = 0;       // index into Program::pipelines
   int pipeline_rank = 0;  // 0..P-1
   std::vector<Duration> start, end;
-  std::vector<MeasuredSection> sections;  // in the order in which they began; seldom any
+  std::vector<MeasuredSection> sections{};  // in the order in which they began; seldom any
   bool operator==(const MeasuredRank&) const = default;
 };
 

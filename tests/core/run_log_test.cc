@@ -40,6 +40,8 @@ RunLog example() {
   step.rank_compute = {Duration{60}, Duration{55}};
   step.ranks = {{0, 0, 0, {Duration{0}, Duration{10}}, {Duration{10}, Duration{10}}},
                 {1, 0, 1, {Duration{5}}, {Duration{100}}}};
+  step.ranks[0].sections = {{ActionKind::kUnshard, 3, Duration{1}, Duration{4}},
+                            {ActionKind::kReduceGradient, 3, Duration{6}, Duration{9}}};
   step.plan = "other.json";
   step.plan_hash = "fnv1a:2";
   log.steps.push_back(step);
@@ -92,6 +94,8 @@ TEST_CASE("what is wrong in a run is named with its line") {
         "run.jsonl:3:1: /ranks/1/end_ns: action 0 ends before it starts");
   CHECK(complaint(replaced(text, "[5]", "[5, 6]")) ==
         "run.jsonl:3:1: /ranks/1/end_ns: expected as many times as start_ns has, 2, got 1");
+  CHECK(complaint(replaced(text, "UNSHARD", "OPT")) ==
+        "run.jsonl:3:1: /ranks/0/sections/0/kind: expected \"UNSHARD\" or \"REDUCE_GRAD\"");
   CHECK(complaint(replaced(text, "[60, 55]", "[]")) ==
         "run.jsonl:3:1: /rank_compute_ns: expected one time for each rank, got none");
   CHECK(complaint(replaced(text, "penstock.run/1", "penstock.run/2")).find("run.jsonl:1:1: ") == 0);

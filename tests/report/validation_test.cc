@@ -173,7 +173,15 @@ TEST_CASE("a pair that was planned to overlap is compared with its two actions, 
     ran(plan, rank, stage + "NORM", 10'000, 10'010);
     ran(plan, rank, stage + "OPT", 10'010, 10'110);
   }
+  step.ranks[0].sections = {{ActionKind::kUnshard, 0, Duration{0}, Duration{100}},
+                            {ActionKind::kUnshard, 1, Duration{50}, Duration{250}}};
   const Validation v = validate(plan, replay(plan), run_of({step}), {.warm_up = 0}, "run.jsonl");
+  // What sections gather is measured beside compute: 100 and 200 ns, two per step.
+  CHECK(v.sections == std::vector<SectionComparison>{{.kind = ActionKind::kUnshard,
+                                                      .count = 2,
+                                                      .measured = Duration{100},
+                                                      .fastest = Duration{100},
+                                                      .slowest = Duration{200}}});
   CHECK(v.predicted == Duration{9'610});
   CHECK(v.error == -500.0 / 10'110.0);
   // In the timeline either lasts 2.5 us, which no rank can be measured at.
