@@ -147,7 +147,8 @@ function(penstock_fuzzer name)
   set_tests_properties(fuzz.${name}.corpus fuzz.${name}.new PROPERTIES LABELS fuzz)
 endfunction()
 
-# penstock_group_sources(): for PENSTOCK_GROUPS, once all targets are declared. Files of one target are compiled several
+# penstock_group_sources(): for PENSTOCK_GROUPS (OFF, ALL, or TESTS, which are tests and what includes LibTorch, whose
+# headers take seconds), once all targets are declared. Files of one target are compiled several
 # at a time, and one by one where they cannot be one file (tools/source_groups.py, tools/compile_group.py). For builds
 # from nothing, as in CI: whoever changes one file waits for a group.
 function(penstock_group_sources)
@@ -161,7 +162,7 @@ function(penstock_group_sources)
     get_target_property(folder ${target} SOURCE_DIR)
     cmake_path(RELATIVE_PATH folder BASE_DIRECTORY ${PROJECT_SOURCE_DIR})
     get_target_property(sources ${target} SOURCES)
-    if(NOT sources OR (PENSTOCK_GROUPS STREQUAL "TESTS" AND NOT folder MATCHES "^tests"))
+    if(NOT sources OR (PENSTOCK_GROUPS STREQUAL "TESTS" AND NOT folder MATCHES "^tests|/(torch|gloo)$"))
       continue()
     endif()
     get_target_property(absolute ${target} SOURCE_DIR)

@@ -23,8 +23,8 @@ def one_by_one(words, group, wrong):
     """The members' objects as one; what the whole group said is shown only where its members are sound."""
     file, out, depends = words.index(str(group)), option(words, "-o"), option(words, "-MF")
     objects, needs = [], set()
-    for number, (_, member) in enumerate(source_groups.INCLUDE.findall(group.read_text())):
-        words[file] = str(source_groups.ROOT / member)
+    for number, member in enumerate(source_groups.members_of(group)):
+        words[file] = str(member)
         one = list(words)
         one[out] = f"{words[out]}.{number}.o"
         objects.append(one[out])

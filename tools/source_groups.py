@@ -150,6 +150,12 @@ def grouped(files, sources, stays_alone):
     return groups + singles
 
 
+def members_of(path):
+    """The files of a group; a file that is none is its own."""
+    text = path.read_text(errors="replace") if path.is_file() else ""
+    return [ROOT / name for _, name in INCLUDE.findall(text)] if text.startswith(FIRST_LINE) else [path]
+
+
 def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)

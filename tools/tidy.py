@@ -29,7 +29,7 @@ import subprocess
 import sys
 import tempfile
 
-from source_groups import ROOT, Sources, all_in_one, grouped
+from source_groups import ROOT, Sources, all_in_one, grouped, members_of
 
 TIDY = "clang-tidy-14"
 
@@ -66,12 +66,12 @@ def what_ships(build, prefixes):
         sys.exit(f"{path}: no such file: configure first, for example with cmake --preset dev")
     folders, files = folders_that_ship(), {}
     for entry in json.loads(path.read_text()):
-        try:
-            name = str(pathlib.Path(entry["file"]).relative_to(ROOT))
-        except ValueError:
-            continue
-        if name.split("/")[0] in folders and (not prefixes or name.startswith(tuple(prefixes))):
-            files.setdefault(name, flags_of(entry))
+        for file in members_of(pathlib.Path(entry["file"])):
+            if not file.is_relative_to(ROOT):
+                continue
+            name = str(file.relative_to(ROOT))
+            if name.split("/")[0] in folders and (not prefixes or name.startswith(tuple(prefixes))):
+                files.setdefault(name, flags_of(entry))
     return dict(sorted(files.items()))
 
 
