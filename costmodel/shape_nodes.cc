@@ -50,12 +50,12 @@ int ShapeNodes::decoder_of(const MicroBatchShape& shape) const {
 // Sizes beyond one that ran out of memory would do so, too.
 ShapeNodes::Node ShapeNodes::below(const Row& row, int size) {
   if (row.out_of_memory > 0 && size >= row.out_of_memory) return Node::kOutOfMemory;
-  return row.sizes.empty() ? Node::kNone : Node::kMeasured;
+  return row.sizes.empty() ? Node::kUntried : Node::kMeasured;
 }
 
 ShapeNodes::Node ShapeNodes::above(const Row& row, int size) {
   if (!row.sizes.empty() && size <= row.sizes.back()) return Node::kMeasured;
-  return row.out_of_memory > 0 ? Node::kOutOfMemory : Node::kNone;
+  return row.out_of_memory > 0 ? Node::kOutOfMemory : Node::kUntried;
 }
 
 MicroBatchShape ShapeNodes::clamped(MicroBatchShape shape) const {
@@ -90,7 +90,7 @@ ShapeStatus ShapeNodes::status_of(const MicroBatchShape& shape) const {
       const Node low = below(row->second, shape.samples), high = above(row->second, shape.samples);
       if (is_least && low == Node::kOutOfMemory) return ShapeStatus::kOutOfMemory;
       is_least = false;
-      is_known = is_known && low != Node::kNone && high != Node::kNone;
+      is_known = is_known && low != Node::kUntried && high != Node::kUntried;
     }
   }
   return is_known ? ShapeStatus::kKnown : ShapeStatus::kUntried;

@@ -30,7 +30,7 @@ class ShapeNodes {
   [[nodiscard]] ShapeStatus status_of(const MicroBatchShape& shape) const;
 
  private:
-  enum class Node { kMeasured, kOutOfMemory, kNone };
+  enum class Node { kMeasured, kOutOfMemory, kUntried };
   struct Row {
     std::vector<int> sizes;  // measured, ascending
     int out_of_memory = 0;   // the least such size above all measured ones; 0: none

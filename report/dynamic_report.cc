@@ -289,17 +289,20 @@ Json dynamic_json(const DynamicReport& report) {
   return json.set("notes", strings(report.notes)).set("not_searched", strings(report.not_searched));
 }
 
+Json dynamic_step_json(const DynamicStep& step, const std::vector<SampleLength>& lengths,
+                       bool pairs) {
+  Json json = batch_json(step);
+  json.set("lengths", lengths_json(lengths, pairs));
+  return json.set("replicas", array_of(step.replicas, [](const auto& replica) {
+                    return array_of(replica, micro_batch_json);
+                  }));
+}
+
 Json dynamic_statistics(const DynamicReport& report) {
   const DynamicMethod& dynamic = report.dynamic();
   Json iterations = Json::array();
   for (std::size_t i = 0; i < dynamic.steps.size(); ++i) {
-    const DynamicStep& step = dynamic.steps[i];
-    Json json = batch_json(step);
-    json.set("lengths", lengths_json(report.batches[i], report.pairs));
-    json.set("replicas", array_of(step.replicas, [](const auto& replica) {
-               return array_of(replica, micro_batch_json);
-             }));
-    iterations.push(std::move(json));
+    iterations.push(dynamic_step_json(dynamic.steps[i], report.batches[i], report.pairs));
   }
   Json totals = Json::object();
   totals.set("real_tokens", dynamic.real_tokens())

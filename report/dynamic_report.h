@@ -98,7 +98,10 @@ std::optional<PlanningTime> planning_time(const DynamicMethod& method);
 // At most twenty lines.
 std::string dynamic_text(const DynamicReport& report, Screen screen);
 Json dynamic_json(const DynamicReport& report);
-// Every batch under the first method, micro-batch by micro-batch.
+// A step, micro-batch by micro-batch, with the lengths of its samples.
+Json dynamic_step_json(const DynamicStep& step, const std::vector<SampleLength>& lengths,
+                       bool pairs);
+// Every batch under the first method.
 Json dynamic_statistics(const DynamicReport& report);
 
 }  // namespace penstock

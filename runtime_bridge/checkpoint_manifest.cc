@@ -172,6 +172,9 @@ CheckpointInfo read_info(JsonReader& reader) {
   info.precision = read_precision(reader.at("precision"));
   info.global_batch = static_cast<int>(reader.at("global_batch").integer(1, kMostSamples));
   info.sequence_length = static_cast<int>(reader.at("sequence_length").integer(1, kMostSamples));
+  if (reader.has("tokens_per_batch")) {
+    info.tokens_per_batch = reader.at("tokens_per_batch").integer(1, kMost);
+  }
   info.data = read_data(reader.at("data"), info.samples);
   info.options = read_options(reader.at("training"));
   for (auto& [name, value] : reader.at("shared_numbers").members()) {
@@ -221,8 +224,9 @@ Json write_manifest(const CheckpointManifest& manifest) {
       .set("samples", info.samples)
       .set("precision", std::string(name_of(info.precision)))
       .set("global_batch", info.global_batch)
-      .set("sequence_length", info.sequence_length)
-      .set("data", write_data(info.data))
+      .set("sequence_length", info.sequence_length);
+  if (info.tokens_per_batch > 0) json.set("tokens_per_batch", info.tokens_per_batch);
+  json.set("data", write_data(info.data))
       .set("training", write_options(info.options))
       .set("shared_numbers", std::move(numbers));
   if (info.last_step) json.set("last_step", write_last_step(*info.last_step));

@@ -43,6 +43,9 @@ struct CheckpointInfo {
   // behind it would compute (runtime_bridge/resume.h).
   Precision precision = Precision::kFloat32;
   int global_batch = 1, sequence_length = 1;
+  // Of documents: a step takes as many as have so many tokens, and sequence_length is what longer
+  // ones were cut to; global_batch is 1 then. 0: of samples of one length.
+  std::int64_t tokens_per_batch = 0;
   CheckpointData data;
   TrainingOptions options;                                     // with the seed
   std::vector<std::pair<std::string, double>> shared_numbers;  // optimizer steps, loss scale

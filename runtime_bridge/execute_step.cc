@@ -100,6 +100,7 @@ class StepExecutor::Impl {
     if (!has_norm()) reductions_.sum_loss();
     standing_->norm = record_.all;
     record_.phases = phases_of(program_, record_, waiting_);
+    record_.peak_bytes = work_.peak_bytes();
     return std::move(record_);
   }
 

@@ -46,7 +46,8 @@ struct StepRecord {
   std::vector<SteadyTime> start, end;
   NormShare all;  // summed over all ranks; without a NORM in the Program only its loss is
   StepPhases phases;
-  std::vector<SectionTime> sections{};  // in the order in which they began
+  std::vector<SectionTime> sections{};     // in the order in which they began
+  std::optional<std::int64_t> peak_bytes;  // RankWork::peak_bytes()
 };
 
 class StepExecutor {

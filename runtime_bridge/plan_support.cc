@@ -205,7 +205,7 @@ void require_supported(const PlanFile& file, const ModelDescription& model,
   require_norm(file, model, options);
 }
 
-void require_tensors(const PlanFile& file) {
+void require_tensors(const PlanFile& file, bool of_documents) {
   if (file.program.has_slots()) {
     refuse(
         "its stages live in slots and are loaded from the host, and LibTorch ranks keep all of "
@@ -218,11 +218,13 @@ void require_tensors(const PlanFile& file) {
         "and LibTorch ranks keep no weights to go back to",
         "penstock train --virtual carries out its times; to train, plan with --optimizer barrier");
   }
+  if (of_documents) return;
   for (const MicroBatchShape& shape : file.plan.batch.shapes) {
     if (shape.tokens == file.plan.sequence_length && shape.decoder_tokens == 0) continue;
     refuse("its samples differ in length (" + std::to_string(shape.tokens) + " and " +
                std::to_string(file.plan.sequence_length) + " tokens)",
-           "penstock train --virtual carries out its times");
+           "give --documents and --tokens-per-batch, so that every step is planned for its own "
+           "samples; penstock train --virtual carries out the times of this one");
   }
 }
 

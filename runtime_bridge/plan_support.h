@@ -11,9 +11,9 @@ namespace penstock {
 // Error{kBadInput} with the reason and what to do about it. Of the plan as a whole:
 void require_supported(const PlanFile& file, const ModelDescription& model,
                        const TrainingOptions& options);
-// Of a model that is computed, and not only slept: samples of one length, weights that stay on the
-// device, updates that count.
-void require_tensors(const PlanFile& file);
+// Of a model that is computed, and not only slept: weights that stay on the device, updates that
+// count, and unless the data are documents, samples of one length.
+void require_tensors(const PlanFile& file, bool of_documents);
 // Of the list of one rank of the Program: reductions after what they reduce, once each; NORM after
 // them; one OPT per stage behind it; UNSHARD after that.
 void require_order(const PlanFile& file, const std::vector<Action>& list);

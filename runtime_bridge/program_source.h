@@ -14,10 +14,23 @@ namespace penstock {
 
 inline constexpr std::int64_t kNeverEnds = std::numeric_limits<std::int64_t>::max();
 
+// What a plan that was made for the samples of one step says besides.
+struct StepSamples {
+  // Sample i of the plan, numbered replica by replica and micro-batch by micro-batch in the order
+  // in which they run, is sample order[i] of the step's data.
+  std::vector<int> order;
+  std::int64_t real_tokens = 0, padded_tokens = 0;
+  double objective_ns = 0.0;  // that the micro-batches were cut by
+  Duration planning{};        // of a processor
+  // Of all that ranks must agree on. Those that are processes make the plan each for themselves.
+  std::uint64_t fingerprint = 0;
+};
+
 // A plan and the steps it holds for.
 struct PlanForSteps {
   std::shared_ptr<const PlanFile> plan;
-  std::int64_t end_step = kNeverEnds;  // the first step that it does not hold for
+  std::int64_t end_step = kNeverEnds;            // the first step that it does not hold for
+  std::shared_ptr<const StepSamples> samples{};  // nothing: any samples, in the order of the data
 };
 
 class ProgramSource {

@@ -113,12 +113,16 @@ class RankBuilder {
 
  private:
   void add_micro_batches() {
+    const std::vector<MicroBatchShape> shapes = micro_batch_shapes(file_.plan);
     int first = layout_.first_sample_of(replica_);
     program_.setup.micro_batches.reserve(pipeline_.micro_batches);
     for (std::uint32_t m = 0; m < pipeline_.micro_batches; ++m) {
-      const int samples = file_.program.micro_batches[pipeline_.first_micro_batch + m].samples;
-      program_.setup.micro_batches.push_back({first, samples});
-      first += samples;
+      const MicroBatch& planned = file_.program.micro_batches[pipeline_.first_micro_batch + m];
+      const auto shape = static_cast<std::size_t>(planned.shape);
+      program_.setup.micro_batches.push_back(
+          {first, planned.samples, planned.sequence_length,
+           shape < shapes.size() ? shapes[shape].decoder_tokens : 0});
+      first += planned.samples;
     }
   }
 

@@ -51,16 +51,24 @@ Setting data_setting(const CheckpointData& there, const CheckpointData& here) {
           "name that file with --data"};
 }
 
+std::string words_of_batch(const CheckpointInfo& info) {
+  if (info.tokens_per_batch > 0) return std::to_string(info.tokens_per_batch) + " tokens";
+  return std::to_string(info.global_batch);
+}
+
 std::vector<Setting> run_settings(const CheckpointInfo& there, const CheckpointInfo& here) {
-  const std::string batch = std::to_string(there.global_batch);
+  const std::string batch = words_of_batch(there);
   return {
       data_setting(there.data, here.data),
       {"seed", "/training/seed", "the seed", to_text(Json(there.options.seed)),
        to_text(Json(here.options.seed)), "leave out --seed"},
       {"precision", "/precision", "the precision", std::string(name_of(there.precision)),
        std::string(name_of(here.precision)), "plan with a profile of the first"},
-      {"global-batch", "/global_batch", "the global batch", batch,
-       std::to_string(here.global_batch), "plan with --global-batch " + batch},
+      {"global-batch", there.tokens_per_batch > 0 ? "/tokens_per_batch" : "/global_batch",
+       "the global batch", batch, words_of_batch(here),
+       there.tokens_per_batch > 0
+           ? "train with --tokens-per-batch " + std::to_string(there.tokens_per_batch)
+           : "plan with --global-batch " + batch},
       {"sequence-length", "/sequence_length", "the sequence length",
        std::to_string(there.sequence_length), std::to_string(here.sequence_length),
        "plan for the first"},
@@ -120,6 +128,11 @@ CheckpointInfo checkpoint_info(const PlanFile& plan, const std::string& plan_has
   info.precision = model_of(plan).precision;
   info.global_batch = plan.plan.global_batch;
   info.sequence_length = plan.plan.sequence_length;
+  if (!options.data.documents.empty()) {
+    info.global_batch = 1;
+    info.sequence_length = options.data.longest;
+    info.tokens_per_batch = options.data.tokens_per_batch;
+  }
   info.data = data;
   info.options = options.training;
   return info;

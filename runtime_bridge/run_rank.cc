@@ -55,7 +55,7 @@ class RankLoop : public RankAtLoss {
     if (!executor_->standing()) now.step = bound_at_;
     now.changed_by_forward =
         executor_->standing() && (parts_.state == nullptr || parts_.state->changes_in_forward());
-    now.plan = "from step " + std::to_string(bound_at_);
+    now.plan = "from step " + std::to_string(held_since_);
     if (mirror_) now.mirrored = mirror_->newest();
     return now;
   }
@@ -94,8 +94,9 @@ class RankLoop : public RankAtLoss {
  private:
   void run_under_plan(RunEnd& end) {
     const PlanForSteps current = source_.plan_from(end.next_step);
-    if (current.plan != plan_) bind(current.plan, end.next_step);
+    if (current.plan != plan_) bind(current, end.next_step);
     StepReport report(program_, *executor_, transport_, options_);
+    if (current.samples) require_same_plan(report, *current.samples, end.next_step);
     if (!options_.host.empty() && !std::exchange(hosts_are_known_, true)) {
       const std::vector<std::string> hosts = report.gather_hosts(options_.host);
       if (hooks_.observer != nullptr && transport_.rank() == 0)
@@ -110,10 +111,10 @@ class RankLoop : public RankAtLoss {
     }
   }
 
-  void bind(const std::shared_ptr<const PlanFile>& plan, std::int64_t step) {
+  void bind(const PlanForSteps& current, std::int64_t step) {
+    const std::shared_ptr<const PlanFile>& plan = current.plan;
     require_same_job(*plan, step);
     evaluation_.reset();
-    mirror_.reset();
     executor_.reset();
     work_.reset();
     const bool is_first = plan_ == nullptr;
@@ -121,12 +122,12 @@ class RankLoop : public RankAtLoss {
     bound_at_ = step;
     program_ = rank_program(*plan, plan->description.value_or(ModelDescription{}),
                             options_.training, transport_.rank());
-    PlanChange change{step, {}};
-    if (parts_.state != nullptr) {
-      std::vector<RankSetup> holdings = rank_holdings(*plan);
-      change.moved = rebind(*parts_.state, program_.setup, holdings_, holdings, transport_);
-      holdings_ = std::move(holdings);
+    if (current.samples) {
+      program_.setup.sample_order = current.samples->order;
+      program_.tokens = current.samples->real_tokens;
     }
+    PlanChange change{step, {}};
+    const bool is_held = parts_.state != nullptr && !hold(change);
     work_ = parts_.make_work(plan, program_);
     work_->warm_up();
     if (is_first && hooks_.ready) hooks_.ready();
@@ -136,11 +137,37 @@ class RankLoop : public RankAtLoss {
       evaluation_ = std::make_unique<EvaluationPass>(program_, *work_, transport_, communicators_,
                                                      options_.execute);
     }
-    if (parts_.make_mirror && transport_.size() > 1 && parts_.state != nullptr) {
+    if (!is_held && parts_.make_mirror && transport_.size() > 1 && parts_.state != nullptr) {
       mirror_ = parts_.make_mirror(*parts_.state, holdings_);
       mirror_->keep(step);
     }
     if (!is_first && hooks_.plan_changed) hooks_.plan_changed(change);
+  }
+
+  // Takes the state to where the plan has it. False where it is there: plans that differ in
+  // schedule and micro-batches only move nothing, and a peer that is lost between them costs no
+  // step.
+  bool hold(PlanChange& change) {
+    std::vector<RankSetup> holdings = rank_holdings(*plan_);
+    if (holdings == holdings_) return false;
+    mirror_.reset();
+    change.moved = rebind(*parts_.state, program_.setup, holdings_, holdings, transport_);
+    holdings_ = std::move(holdings);
+    held_since_ = change.step;
+    return true;
+  }
+
+  // Ranks that are processes have made it each for themselves.
+  void require_same_plan(const StepReport& report, const StepSamples& samples, std::int64_t step) {
+    const auto own = static_cast<std::int64_t>(samples.fingerprint);
+    const std::vector<std::int64_t> all = report.gather_number(own);
+    for (std::size_t rank = 0; rank < all.size(); ++rank) {
+      if (all[rank] == own) continue;
+      throw_bad_input("step " + std::to_string(step) + ": ranks " + std::to_string(rank) + " and " +
+                      std::to_string(transport_.rank()) +
+                      " made different plans for it\nhelp: give all machines the same program, "
+                      "plan, profile, cluster and documents");
+    }
   }
 
   void require_same_job(const PlanFile& plan, std::int64_t step) const {
@@ -174,6 +201,7 @@ class RankLoop : public RankAtLoss {
       if (parts_.state != nullptr)
         measured.learning_rate = learning_rate_at(options_.training, step);
       measured.evaluation = evaluation;
+      hooks_.observer->ranks_held(report.peaks());
       hooks_.observer->step_finished(measured);
       observed_ = step;
     }
@@ -207,9 +235,10 @@ class RankLoop : public RankAtLoss {
   const RunRankOptions& options_;
   const RunRankHooks& hooks_;
   std::shared_ptr<const PlanFile> plan_;
-  std::int64_t bound_at_ = 0;   // the first step under it
-  SteadyTime began_{};          // the last step, whatever the clock of the transport
-  std::int64_t observed_ = -1;  // the last step that the observer heard of
+  std::int64_t bound_at_ = 0;    // the first step under it
+  std::int64_t held_since_ = 0;  // the first step for which the state lies as it does
+  SteadyTime began_{};           // the last step, whatever the clock of the transport
+  std::int64_t observed_ = -1;   // the last step that the observer heard of
   RankProgram program_;
   std::vector<RankSetup> holdings_;  // of all ranks, under the plan
   std::unique_ptr<RankWork> work_;

@@ -30,6 +30,9 @@ class StepObserver {
  public:
   virtual ~StepObserver() = default;
   virtual void step_finished(const MeasuredStep& step) = 0;
+  // Before that, where ranks count it: the most that the tensors of every rank took in the step
+  // beyond what they took before it.
+  virtual void ranks_held(const std::vector<Bytes>& most) { static_cast<void>(most); }
   // Before the first step: the machine of every rank, where RunRankOptions::host is given.
   virtual void ranks_are_on(const std::vector<std::string>& hosts) { static_cast<void>(hosts); }
 };

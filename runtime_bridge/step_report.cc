@@ -14,6 +14,8 @@
 namespace penstock {
 namespace {
 
+constexpr std::int64_t kNotCounted = -1;
+
 std::int64_t since_epoch(SteadyTime time) { return time.time_since_epoch().count(); }
 
 }  // namespace
@@ -35,6 +37,7 @@ RunRequest StepReport::exchange(SteadyTime began, const StepRecord& record, RunR
   own[kPipelineRank] = program_.setup.pipeline_rank;
   own[kActions] = static_cast<std::int64_t>(program_.actions.size());
   own[kSections] = static_cast<std::int64_t>(record.sections.size());
+  own[kPeak] = record.peak_bytes.value_or(kNotCounted);
   fields_ = gathered(own);
   if (options_.timeline) {
     const std::int64_t start = start_of_step(program_.setup.rank);
@@ -130,6 +133,14 @@ MeasuredStep StepReport::measured(std::int64_t step, const NormShare& all) const
                    Duration{most(kOptimizer)}};
   if (options_.timeline) result.ranks = timelines();
   return result;
+}
+
+std::vector<Bytes> StepReport::peaks() const {
+  std::vector<Bytes> peaks;
+  for (int rank = 0; rank < program_.setup.ranks && of(rank, kPeak) != kNotCounted; ++rank) {
+    peaks.push_back({of(rank, kPeak)});
+  }
+  return peaks;
 }
 
 std::vector<MeasuredRank> StepReport::timelines() const {

@@ -22,8 +22,14 @@ class StepReport {
 
   // `began`: when this rank left the barrier before the step. Returns what was requested most.
   RunRequest exchange(SteadyTime began, const StepRecord& record, RunRequest request);
+  // Every rank's number, where this rank's is `own`.
+  [[nodiscard]] std::vector<std::int64_t> gather_number(std::int64_t own) const {
+    return gathered({own});
+  }
   // The machine of every rank, where this rank's is `own`.
   [[nodiscard]] std::vector<std::string> gather_hosts(const std::string& own) const;
+  // Of the last exchange, RankWork::peak_bytes() of every rank; empty where nobody counts.
+  [[nodiscard]] std::vector<Bytes> peaks() const;
   // Of the last exchange.
   [[nodiscard]] MeasuredStep measured(std::int64_t step, const NormShare& all) const;
 
@@ -41,6 +47,7 @@ class StepReport {
     kPipelineRank,
     kActions,
     kSections,
+    kPeak,
     kFields
   };
   static constexpr std::size_t kSectionFields = 4;  // kind, section, start, end

@@ -27,6 +27,11 @@ struct DataOptions {
   std::vector<std::string> labels;  // of images, where `files` do not hold them too
   std::vector<std::string> validation_files, validation_labels;
   double validation_fraction = 0.0;  // or so much of `files`, its end
+  // Or samples that differ in length (read_documents.h), so many tokens of them in a step, as they
+  // are fed, each cut to the longest.
+  std::vector<std::string> documents;
+  std::int64_t tokens_per_batch = 0;
+  int longest = 0;
   bool operator==(const DataOptions&) const = default;
 };
 

@@ -18,6 +18,7 @@
 #include "runtime_bridge/expanded_names.h"
 #include "runtime_bridge/image_files.h"
 #include "runtime_bridge/npy_header.h"
+#include "runtime_bridge/read_documents.h"
 #include "training/byte_data.h"
 #include "training/image_data.h"
 #include "training/mapped_file.h"
@@ -314,9 +315,25 @@ TrainingData read_images(const DataOptions& options, const ModelDescription& mod
   return data;
 }
 
+TrainingData read_document_data(const DataOptions& options, const ModelDescription& model) {
+  DocumentFiles files = read_documents(options.documents, model, options.longest);
+  TrainingData data;
+  data.file.path = joined_names(files.names);
+  data.file.bytes = static_cast<std::int64_t>(files.bytes.size());
+  data.file.checksum = checksum_of(files.bytes);
+  data.document_set = std::make_shared<const DocumentSet>(std::move(files.documents));
+  data.tokens_per_batch = options.tokens_per_batch;
+  return data;
+}
+
 }  // namespace
 
-void TrainingData::begin(const EpochData::Start& start) {
+void TrainingData::begin(const EpochData::Start& start, std::uint64_t seed) {
+  if (document_set) {
+    const DocumentBatches::Start first{start.step, start.taken, tokens_per_batch, seed};
+    documents = std::make_shared<const DocumentBatches>(document_set, first);
+    tokens = documents;
+  }
   if (files) tokens = std::make_shared<const EpochData>(files, 0, samples, start);
   if (!validation) return;
   evaluation =
@@ -325,6 +342,7 @@ void TrainingData::begin(const EpochData::Start& start) {
 
 TrainingData read_training_data(const DataOptions& options, const ModelDescription& model,
                                 int sequence_length) {
+  if (!options.documents.empty()) return read_document_data(options, model);
   if (!model.image.empty()) return read_images(options, model);
   if (!options.labels.empty() || !options.validation_labels.empty()) {
     throw_bad_input(

@@ -14,6 +14,8 @@
 #include "core/values/model_description.h"
 #include "runtime_bridge/checkpoint_manifest.h"
 #include "runtime_bridge/train_options.h"
+#include "training/document_batches.h"
+#include "training/document_set.h"
 #include "training/ordered_samples.h"
 #include "training/sample_set.h"
 #include "training/token_source.h"
@@ -33,9 +35,14 @@ struct TrainingData {
   std::shared_ptr<const SampleSet> validation;
   std::int64_t validation_first = 0, validation_samples = 0;
   std::shared_ptr<const TokenSource> evaluation;  // the same as a source; begin() sets it
+  // Samples that differ in length, and how they are taken; begin() sets the latter.
+  std::shared_ptr<const DocumentSet> document_set;
+  std::int64_t tokens_per_batch = 0;
+  std::shared_ptr<const DocumentBatches> documents;
 
-  // Tokenised data and images go on from there; texts draw by step anyway.
-  void begin(const EpochData::Start& start);
+  // Tokenised data, images and documents go on from there; texts draw by step anyway. `seed`: of
+  // the order of documents.
+  void begin(const EpochData::Start& start, std::uint64_t seed = 1);
 };
 
 // As `model` takes them. Error{kMissingResource} when there is no such file, Error{kBadInput}

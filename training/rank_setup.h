@@ -4,10 +4,12 @@
 // Stages are numbered 0..S-1 within the pipeline, micro-batches 0..M-1 within the rank's pipeline.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "core/values/batch.h"
 #include "core/values/model_description.h"
 
 namespace penstock {
@@ -35,9 +37,12 @@ struct TieSetup {
   bool operator==(const TieSetup&) const = default;
 };
 
-// Samples [first_sample, first_sample + samples) of the step's global batch.
+// Samples [first_sample, first_sample + samples) of the step's global batch, all padded to the same
+// lengths.
 struct MicroBatchSetup {
   int first_sample = 0, samples = 1;
+  int tokens = 0;          // of each sample; 0: RankSetup::sequence_length
+  int decoder_tokens = 0;  // of each target, where a decoder has a length of its own; else 0
   bool operator==(const MicroBatchSetup&) const = default;
 };
 
@@ -76,6 +81,8 @@ struct RankSetup {
   std::vector<StageSetup> stages;  // of this rank, ascending
   std::vector<TieSetup> ties;
   std::vector<MicroBatchSetup> micro_batches;  // of this rank's pipeline
+  // Sample i of the micro-batches is sample sample_order[i] of the step's data. Empty: sample i.
+  std::vector<int> sample_order;
   int global_batch = 1;
   int sequence_length = 0;
   bool recompute = false;  // forward keeps a stage's input only; an R action brings the rest back
@@ -83,6 +90,15 @@ struct RankSetup {
   SectionSharding by_section = SectionSharding::kNone;  // with `zero1` only
   TrainingOptions options;
   bool operator==(const RankSetup&) const = default;
+
+  [[nodiscard]] MicroBatchShape shape_of(int micro_batch) const {
+    const MicroBatchSetup& m = micro_batches[static_cast<std::size_t>(micro_batch)];
+    return {m.samples, m.tokens > 0 ? m.tokens : sequence_length, m.decoder_tokens};
+  }
+  // Its number in the step's data.
+  [[nodiscard]] int sample_of(int sample) const {
+    return sample_order.empty() ? sample : sample_order[static_cast<std::size_t>(sample)];
+  }
 };
 
 }  // namespace penstock

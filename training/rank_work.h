@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -60,6 +61,9 @@ class RankWork {
   virtual void compute(ActionKind kind, int stage, int micro_batch) = 0;
   // Returns when everything computed so far is really there.
   virtual void synchronize() {}
+  // The most bytes that tensors have taken in this step, up to its last compute, beyond what they
+  // took when it began; nothing where nobody counts.
+  [[nodiscard]] virtual std::optional<std::int64_t> peak_bytes() { return std::nullopt; }
 
   // Where the boundary tensors of F(stage) and of its backward are received. Asked for once, before
   // that action; the tensor lives until the RankWork no longer needs it.

@@ -46,6 +46,12 @@ TokenSample sample_of(const ModelDescription& model, const SampleId& id,
   return sample;
 }
 
+std::int64_t TokenSource::targets_of_step(const ModelDescription& model, std::uint64_t seed,
+                                          std::int64_t step, int global_batch,
+                                          int sequence_length) const {
+  return loss_tokens(model, seed, step, global_batch, sequence_length);
+}
+
 std::int64_t loss_tokens(const ModelDescription& model, std::uint64_t seed, std::int64_t step,
                          int global_batch, int sequence_length) {
   if (model.family != ModelFamily::kBert) {

@@ -27,18 +27,27 @@ struct Pixels {
 };
 
 struct TokenSample {
+  // Of an encoder-decoder model the encoder's inputs, and what the decoder is to say; else one
+  // target for each input.
   std::vector<std::int64_t> inputs, targets;
   Pixels image{};  // of a model that takes images, instead of inputs; its label is the target
   bool operator==(const TokenSample&) const = default;
 };
 
 inline constexpr std::int64_t kNoTarget = -100;  // this token does not count in the loss
+// Behind the end of a sample that is shorter than its micro-batch: a model attends to none of it.
+inline constexpr std::int64_t kPadding = -1;
 
 class TokenSource {
  public:
   virtual ~TokenSource() = default;
   [[nodiscard]] virtual TokenSample sample(const ModelDescription& model,
                                            const SampleId& id) const = 0;
+  // The targets of all samples of a step that count in the loss, `global_batch` of them of
+  // `sequence_length` tokens, unless the source knows better.
+  [[nodiscard]] virtual std::int64_t targets_of_step(const ModelDescription& model,
+                                                     std::uint64_t seed, std::int64_t step,
+                                                     int global_batch, int sequence_length) const;
 };
 
 // What a model is trained to do with a run of tokens, one more than a sample has: gpt and mlp

@@ -197,6 +197,27 @@ PlanQuestion from_estimate(const PlanFile& file, const std::string& path,
 
 }  // namespace
 
+PlanQuestion measured_question_of(const PlanFile& file, const std::string& path,
+                                  const std::string& profile, const std::string& cluster) {
+  const auto read = [&](const InputFile& of_plan, const std::string& named) {
+    return named.empty() ? reread(of_plan, path) : Reread{load_json(named), ""};
+  };
+  const Reread of_model = read(file.profile, profile);
+  if (!of_model.why_not.empty()) return {of_model.why_not, {}};
+  const InputFile& model = of_model.json.file;
+  if (format_of(of_model.json.value) != "penstock.profile/1") {
+    return {model.path + " is neither a profile nor a config.json", {}};
+  }
+  const Reread of_machine = read(file.cluster_file, cluster);
+  if (!of_machine.why_not.empty()) return {of_machine.why_not, {}};
+  const InputFile& machine = of_machine.json.file;
+  PlanQuestion again{"", start(file)};
+  again.question.profile = {read_profile(of_model.json.value, model.path), model};
+  again.question.cluster = {read_cluster(of_machine.json.value, machine.path), machine};
+  calibrate(again.question, file);
+  return again;
+}
+
 PlanQuestion question_of(const PlanFile& file, const std::string& path) {
   if (!file.plan.has_even_batch()) {
     return {"its micro-batches differ in shape, and only even batches can be asked about", {}};
@@ -204,18 +225,8 @@ PlanQuestion question_of(const PlanFile& file, const std::string& path) {
   const Reread profile = reread(file.profile, path);
   if (!profile.why_not.empty()) return {profile.why_not, {}};
   if (is_model_config(profile.json.value)) return from_estimate(file, path, profile.json);
-  if (format_of(profile.json.value) != "penstock.profile/1") {
-    return {file.profile.path + " is neither a profile nor a config.json", {}};
-  }
-  const Reread cluster = reread(file.cluster_file, path);
-  if (!cluster.why_not.empty()) return {cluster.why_not, {}};
-
-  PlanQuestion again{"", start(file)};
-  again.question.profile = {read_profile(profile.json.value, file.profile.path), file.profile};
-  again.question.cluster = {read_cluster(cluster.json.value, file.cluster_file.path),
-                            file.cluster_file};
-  calibrate(again.question, file);
-  if (reproduces(again.question, file)) return again;
+  PlanQuestion again = measured_question_of(file, path, "", "");
+  if (!again.why_not.empty() || reproduces(again.question, file)) return again;
   return {file.profile.path + " and " + file.cluster_file.path + kDiffers, {}};
 }
 

@@ -13,5 +13,9 @@ namespace penstock {
 // when their hashes are those of the plan and when the plan, priced with them, costs what its file
 // says. Of a plan that was made from a config.json, the estimate is made again.
 PlanQuestion question_of(const PlanFile& file, const std::string& path);
+// The same of a plan whose batch may be any, and without that comparison. Files that are named
+// (empty: not) are taken instead of the plan's, whatever their hash.
+PlanQuestion measured_question_of(const PlanFile& file, const std::string& path,
+                                  const std::string& profile, const std::string& cluster);
 
 }  // namespace penstock

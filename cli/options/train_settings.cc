@@ -85,6 +85,7 @@ void TrainSettings::declare(Options& options) {
   options.option("--seed", "N",
                  "determines initial weights and samples; default 1, or the checkpoint's", seed_);
   optimizer_.declare(options);
+  documents_.declare(options);
   options.heading("Where the ranks run");
   options.option("--transport", "NAME",
                  "gloo: processes, on CPUs (default); nccl: processes, one GPU each; loopback: all "
@@ -171,6 +172,7 @@ void TrainSettings::declare(Options& options) {
 
 TrainOptions TrainSettings::train_options() const {
   TrainOptions options;
+  documents_.check(given_);
   options.data = data();
   options.evaluation = evaluation();
   options.steps = steps();
@@ -252,6 +254,8 @@ DataOptions TrainSettings::data() const {
                  "leave out one of the two");
     }
   }
+  data.documents = documents_.files();
+  if (!data.documents.empty()) data.tokens_per_batch = documents_.tokens_per_batch();
   if (!dtype_) return data;
   data.type = token_type_named(*dtype_);
   if (!data.type) {
@@ -301,7 +305,8 @@ void TrainSettings::refuse_for_ranks_that_sleep() const {
                                        "--validation-labels",
                                        "--validation-fraction",
                                        "--eval-every",
-                                       "--eval-batches"};
+                                       "--eval-batches",
+                                       "--documents"};
   const std::vector<std::string>& of_optimizer = OptimizerSettings::names();
   of_training.insert(of_training.end(), of_optimizer.begin(), of_optimizer.end());
   of_training.insert(of_training.end(), {"--tensorboard", "--seed"});

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/options/document_options.h"
 #include "cli/options/optimizer_settings.h"
 #include "cli/options/options.h"
 #include "cli/options/slow_watch_options.h"
@@ -48,6 +49,8 @@ class TrainSettings {
   [[nodiscard]] std::map<int, VirtualSlowness> slow_ranks_to_try() const;
   // Whether somebody looks for slow ranks, and where their machines go.
   [[nodiscard]] const SlowWatchOptions& slow_watch() const { return slow_watch_; }
+  // Samples of different lengths, where there are any.
+  [[nodiscard]] const DocumentOptions& documents() const { return documents_; }
 
   // Of runs whose ranks are all in this process, in an environment that says that it is one of
   // several.
@@ -69,6 +72,7 @@ class TrainSettings {
   [[nodiscard]] bool resumes() const { return resume_ || resume_if_any_; }
 
   OptimizerSettings optimizer_;
+  DocumentOptions documents_;
   std::vector<std::string> given_;  // names of options
   std::vector<std::string> data_, labels_, validation_data_, validation_labels_;
   std::optional<std::string> tensorboard_, validation_fraction_, eval_every_, eval_batches_;

@@ -2,6 +2,7 @@
 #include <string>
 
 #include "cli/parts/book_plan.h"
+#include "cli/parts/document_plans.h"
 #include "cli/parts/model_cutpoints.h"
 #include "cli/reports/large_plans.h"
 #include "cli/reports/predict_launch.h"
@@ -44,6 +45,13 @@ Loaded<PlanFile> plan_from_book(const std::string& path, int /*ranks*/) {
                   ": a page of a book is worked out by the planner, without which this penstock "
                   "was built\nhelp: train by a plan file, or reconfigure with "
                   "-DPENSTOCK_PLANNER=ON");
+}
+
+std::unique_ptr<DocumentPlans> document_plans(const Loaded<PlanFile>& /*layout*/,
+                                              const DocumentPlanning& /*how*/) {
+  throw Error(ErrorKind::kMissingResource,
+              "--documents: every step is worked out by the planner, without which this penstock "
+              "was built\nhelp: train with --data, or reconfigure with -DPENSTOCK_PLANNER=ON");
 }
 
 // Lists stay rolled up only where generators can tell that they are a schedule's.

@@ -14,6 +14,7 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include "cli/io/document_run.h"
 #include "cli/io/environment.h"
 #include "cli/io/files.h"
 #include "cli/io/launch_ranks.h"
@@ -22,11 +23,13 @@
 #include "cli/options/options.h"
 #include "cli/options/train_settings.h"
 #include "cli/parts/book_plan.h"
+#include "cli/parts/document_plans.h"
 #include "cli/verbs/verbs.h"
 #include "core/values/error.h"
 #include "morphing/checkpoint_interval.h"
 #include "report/result_json.h"
 #include "report/training_report.h"
+#include "report/words.h"
 #include "runtime_bridge/checkpoint_reader.h"
 #include "runtime_bridge/checkpoint_writer.h"
 #include "runtime_bridge/find_archive.h"
@@ -49,6 +52,7 @@ constexpr const char* kExamples =
   penstock train plan.json --then 500:other-plan.json --data corpus.txt --steps 1000
   penstock train plan.json --data 'tokens/*.bin' --dtype uint16 --steps 1000
   penstock train plan.json --data corpus.txt --steps 1000 --slow-ranks --slow-machines slow.out
+  penstock train plan.json --documents docs.jsonl --tokens-per-batch 16384 --steps 1000
   penstock train plan.json --virtual --steps 3 --log run.jsonl --timeline
   torchrun --nnodes 1:4 --no-python penstock train --book book.json --data corpus.txt --checkpoints ckpt --resume-if-any
   torchrun --nnodes 2 --nproc-per-node 4 --no-python penstock train plan.json --data corpus.txt
@@ -127,10 +131,12 @@ WatchedTraining::Files files_of(const Request& request) {
   return {request.options.log, request.options.tensorboard, request.settings.slow_watch().file()};
 }
 
-Answer answer_of(const Request& request, const WatchedTraining& watched, const RunEnd& end,
-                 Screen screen) {
+// `documents`: where there are any.
+Answer answer_of(const Request& request, const WatchedTraining& watched,
+                 const DocumentRun* documents, const RunEnd& end, Screen screen) {
   const RunLog& run = watched.run();
-  const std::vector<PredictedPlan> predicted = predictions_of(request.plans);
+  std::vector<PredictedPlan> predicted = predictions_of(request.plans);
+  if (documents != nullptr) predicted.front().step_time = documents->predicted();
   const int exit = end.requested ? kStopped : kYes;
   if (request.json) {
     Json json = answer_json("train");
@@ -139,6 +145,7 @@ Answer answer_of(const Request& request, const WatchedTraining& watched, const R
     return json_answer(json, exit);
   }
   std::string text = training_report(run, predicted);
+  if (documents != nullptr) text += documents->text();
   if (watched.watch()) {
     text += slow_ranks_text(watched.slow_ranks(), watched.watch()->windows(), screen);
   }
@@ -148,7 +155,7 @@ Answer answer_of(const Request& request, const WatchedTraining& watched, const R
                             ? ""
                             : "; continue with --resume from " + request.options.checkpoint_folder);
   }
-  if (!request.options.log.empty() && request.options.timeline) {
+  if (!request.options.log.empty() && request.options.timeline && documents == nullptr) {
     text +=
         fmt::format("next: penstock validate {} {}\n", request.plan.file.path, request.options.log);
   }
@@ -176,7 +183,7 @@ Answer train_virtual(const Request& request, TrainingSignals& signals, Screen sc
   PlansByStep source(request.plans);
   const std::vector<MeasuredStep> steps = run_virtual(source, options, &watched);
   const auto done = std::ssize(steps);
-  return answer_of(request, watched, {done, done < request.options.steps}, screen);
+  return answer_of(request, watched, nullptr, {done, done < request.options.steps}, screen);
 }
 
 void say(const std::string& what) { std::fprintf(stderr, "%s\n", what.c_str()); }
@@ -222,12 +229,36 @@ std::string note_on_archive(const PlanFile& plan) {
       model.archive, plan.plan.sequence_length, plan.plan.sequence_length);
 }
 
+PlannedStep plan_of_step(const DocumentPlans& plans, const TrainJob& job, std::int64_t step) {
+  try {
+    return plans.plan(job.data.documents->lengths_of_step(step));
+  } catch (const Error& error) {
+    throw Error(error.kind(), fmt::format("the plan of step {}: {}", step, error.what()));
+  }
+}
+
+// Documents may be as long as they have a price.
+void settle_longest(const DocumentPlans& plans, const DocumentPlanning& asked, DataOptions& data) {
+  data.longest = plans.longest();
+  if (!asked.longest) return;
+  if (*asked.longest > data.longest) {
+    throw_bad_input(fmt::format(
+        "--max-length: {} is more than has a price: {}\nhelp: shorten it, or measure longer "
+        "sequences (penstock profile --sequence-length ... --resume)",
+        *asked.longest, data.longest));
+  }
+  data.longest = *asked.longest;
+}
+
 // What runs, after everything that can be known to be wrong beforehand has been refused: by the
-// launcher if there is one, so that it is said once.
-TrainJob checked_job(const Request& request) {
+// launcher if there is one, so that it is said once. `plans`: of documents.
+TrainJob checked_job(const Request& request, const DocumentPlans* plans) {
   TrainJob job;
   job.plans = request.plans;
   job.options = request.options;
+  if (plans != nullptr) {
+    settle_longest(*plans, request.settings.documents().planning(), job.options.data);
+  }
   if (!request.has_launcher) check_training(job);
   const PlanFile& plan = *job.plans.front().plan;
   request.settings.require_optimizer(model_of(plan).optimizer);
@@ -243,13 +274,41 @@ TrainJob checked_job(const Request& request) {
     resume(job, request.settings, note);
   }
   settle_evaluation(job, plan.plan.global_batch);
-  job.data.begin({job.first_step, job.first_taken, plan.plan.global_batch});
+  job.data.begin({job.first_step, job.first_taken, plan.plan.global_batch},
+                 job.options.training.seed);
+  if (plans == nullptr) return job;
+  if (job.data.document_set->cut() > 0) {
+    note(fmt::format("{} of {} are longer than {} tokens and were cut",
+                     with_commas(job.data.document_set->cut()),
+                     count_of(job.data.document_set->documents(), "document"),
+                     with_commas(job.options.data.longest)));
+  }
+  // What does not fit is said before ranks are started.
+  if (speaks) static_cast<void>(plan_of_step(*plans, job, job.first_step));
   return job;
+}
+
+std::unique_ptr<DocumentPlans> plans_of(const Request& request) {
+  if (request.options.data.documents.empty()) return nullptr;
+  return document_plans(request.plan, request.settings.documents().planning());
+}
+
+std::shared_ptr<PlansAhead> plans_ahead(const Request& request, const TrainJob& job,
+                                        const DocumentPlans& plans) {
+  const DocumentPlanning how = request.settings.documents().planning();
+  const PlansAheadOptions options{job.first_step, job.options.steps, how.threads, how.ahead};
+  return std::make_shared<PlansAhead>(
+      [&](std::int64_t step) { return plan_of_step(plans, job, step); }, options);
 }
 
 Answer train_as_rank(const Request& request, TrainingSignals& signals, Screen screen) {
   const bool first = !request.place || request.place->rank == 0;
-  const TrainJob job = checked_job(request);
+  const std::unique_ptr<DocumentPlans> plans = plans_of(request);
+  TrainJob job = checked_job(request, plans.get());
+  // Its threads begin before ranks bind themselves to processors.
+  std::shared_ptr<PlansAhead> ahead;
+  if (plans) ahead = plans_ahead(request, job, *plans);
+  job.source = ahead;
   RunHeader header = header_of(request, job.first_step);
   header.device = words_of_device(request.options.device);
   header.library = library_words();
@@ -262,18 +321,24 @@ Answer train_as_rank(const Request& request, TrainingSignals& signals, Screen sc
     return std::max(write, checkpoint_interval(stall, between_failures));
   };
   std::optional<WatchedTraining> watched;
+  std::optional<DocumentRun> documents;
   if (first) {
     watched.emplace(header, request.plans, request.options.steps, files_of(request),
                     request.settings.slow_watch().rule());
     if (job.kept_step) watched->add_if_missing(kept_step_of(job));
     hooks.observer = &*watched;
+    if (ahead) {
+      documents.emplace(*watched, *ahead, *job.data.documents,
+                        request.settings.documents().statistics(), job.first_step);
+      hooks.observer = &*documents;
+    }
   }
   signals.keep_interrupts();
   hooks.control = &signals;
   const RunEnd end =
       runs_as_threads(request) ? train_threads(job, hooks) : train_rank(job, *request.place, hooks);
   if (!first) return {"", end.requested ? kStopped : kYes};
-  return answer_of(request, *watched, end, screen);
+  return answer_of(request, *watched, documents ? &*documents : nullptr, end, screen);
 }
 
 // All ranks in this process: where their checkpoint is damaged, there may be one before it.
@@ -307,7 +372,8 @@ Answer stay_beside(const Request& request, TrainingSignals& signals) {
 // Ranks as processes, which do the rest.
 Answer start_ranks(const Request& request, const std::optional<LaunchedPart>& part,
                    const Arguments& arguments, TrainingSignals& signals) {
-  TrainJob job = checked_job(request);  // so that it is said once, not by every rank
+  const std::unique_ptr<DocumentPlans> plans = plans_of(request);
+  TrainJob job = checked_job(request, plans.get());  // said once, not by every rank
   RanksToLaunch ranks;
   ranks.ranks = request.plan.value.plan.devices();
   ranks.part = part;
@@ -319,7 +385,7 @@ Answer start_ranks(const Request& request, const std::optional<LaunchedPart>& pa
   // The ranks have found the checkpoint damaged that they were to go on from: there may be another.
   while (exit == kEnvironment && !part && job.resumes &&
          was_set_aside(job.options.checkpoint_folder + "/" + checkpoint_name(job.first_step))) {
-    job = checked_job(request);
+    job = checked_job(request, plans.get());
     exit = launch_ranks(ranks, request.options);
   }
   return {"", exit};

@@ -121,7 +121,9 @@ void RankCheckpoints::write(std::int64_t next_step) {
 void RankCheckpoints::describe(std::int64_t next_step) {
   info_.step = next_step;
   info_.plan_hash = plan_at(job_.plans, next_step - 1).hash;
-  const std::int64_t seen = (next_step - job_.first_step) * info_.global_batch;
+  const std::int64_t seen = job_.data.documents != nullptr
+                                ? job_.data.documents->taken_before(next_step) - job_.first_taken
+                                : (next_step - job_.first_step) * info_.global_batch;
   info_.samples = job_.first_samples + seen;
   info_.data.taken = job_.first_taken + seen;
   info_.shared_numbers = holder_->shared_numbers();

@@ -141,7 +141,8 @@ class Rank {
     if (job_.options.watch_ranks) options.host = own_host();
     options.execute.progress = std::move(reached);
     options.evaluation = job_.options.evaluation;
-    PlansByStep source(job_.plans);
+    PlansByStep by_step(job_.plans);
+    ProgramSource& source = job_.source ? *job_.source : by_step;
     TorchState state(model_of(*job_.plans.front().plan), job_.options.training, *device_);
     RunRankHooks of_run{hooks.observer, hooks.control, checkpoints_.get()};
     of_run.ready = ready;
@@ -157,7 +158,9 @@ class Rank {
     }
     if (hooks.note) {
       of_run.step_done = [&](std::int64_t) { tell_what_is_not_split(hooks); };
-      of_run.plan_changed = [&](const PlanChange& change) { tell_change(change, hooks); };
+      if (!job_.source) {
+        of_run.plan_changed = [&](const PlanChange& change) { tell_change(change, hooks); };
+      }
     }
     if (at_loss && !job_.options.checkpoint_folder.empty()) {
       of_run.peer_lost = [&](const TransportFailure& failure, RankAtLoss& rank) {
@@ -299,14 +302,15 @@ std::unique_ptr<Transport> make_gloo(const LaunchEnvironment& place, const Train
 
 void check_training(const TrainJob& job) {
   require_device(job.options.device);
-  if (job.options.data.files.empty()) {
+  const bool of_documents = !job.options.data.documents.empty();
+  if (job.options.data.files.empty() && !of_documents) {
     throw_bad_input(
         "--data: there is nothing to train on\nhelp: name a text file, whose bytes are the tokens, "
-        "or files of token ids");
+        "or files of token ids; or documents with --documents");
   }
   require_one_run(job.plans);
   for (const PlanFromStep& planned : job.plans) {
-    require_tensors(*planned.plan);
+    require_tensors(*planned.plan, of_documents);
     const std::vector<RankProgram> programs =
         rank_programs(*planned.plan, model_of(*planned.plan), job.options.training);
     if (job.options.transport != TransportKind::kNccl) continue;

@@ -30,6 +30,9 @@ struct TrainJob {
   std::optional<CheckpointLastStep> kept_step{};
   std::int64_t first_samples = 0;  // that its run had seen
   std::int64_t first_taken = 0;    // of these data
+  // Of documents: where the plan of every step comes from, for the layout of the first of `plans`.
+  // Asked by all ranks that are threads.
+  std::shared_ptr<ProgramSource> source{};
 };
 
 struct TrainHooks {

@@ -42,7 +42,9 @@ class Embedding : public BuiltInSection {
   Tensors forward(const Tensors& /*handed*/, const Tensors& inputs,
                   std::optional<std::uint64_t> /*draw*/) override {
     const at::Tensor& tokens = inputs[0];
-    return {at::embedding(weights_[0], tokens) + weights_[1].narrow(0, 0, tokens.size(1))};
+    // What is below 0 is padding, which no other token attends to.
+    return {at::embedding(weights_[0], tokens.clamp_min(0)) +
+            weights_[1].narrow(0, 0, tokens.size(1))};
   }
 };
 

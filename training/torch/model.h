@@ -23,10 +23,12 @@ struct BoundaryTensor {
 };
 using Boundary = std::vector<BoundaryTensor>;
 
-// How many samples of how many tokens, computed in which type.
+// How many samples of how many tokens, and for how many the decoder is asked where it has a length
+// of its own, computed in which type.
 struct BoundaryShape {
   std::int64_t samples = 1, tokens = 1;
   at::ScalarType type = at::kFloat;
+  std::int64_t decoder_tokens = 0;
 };
 
 class Model {

@@ -34,9 +34,9 @@ at::Tensor places(const at::Tensor& tokens, const at::Tensor& /*targets*/) {
   return at::arange(tokens.size(1), tokens.options()).expand_as(tokens).contiguous();
 }
 // What the decoder of T5 predicts the targets from: they themselves one later, behind a 0.
-at::Tensor one_later(const at::Tensor& tokens, const at::Tensor& targets) {
-  at::Tensor ids = at::zeros_like(tokens);
-  const std::int64_t length = tokens.size(1);
+at::Tensor one_later(const at::Tensor& /*tokens*/, const at::Tensor& targets) {
+  at::Tensor ids = at::zeros_like(targets);
+  const std::int64_t length = targets.size(1);
   ids.narrow(1, 1, length - 1).copy_(targets.narrow(1, 0, length - 1).clamp_min(0));
   return ids;
 }

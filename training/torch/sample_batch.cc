@@ -25,12 +25,19 @@ at::ScalarType type_of(PixelType type) {
   return at::kFloat;
 }
 
+// One row per sample, of `length` or as long as the longest, filled up with `rest`.
 at::Tensor ids_of(const std::vector<TokenSample>& samples,
-                  std::vector<std::int64_t> TokenSample::*which) {
-  const auto length = static_cast<std::int64_t>((samples.front().*which).size());
-  at::Tensor ids = at::empty({static_cast<std::int64_t>(samples.size()), length}, at::kLong);
+                  std::vector<std::int64_t> TokenSample::*which, std::int64_t length,
+                  std::int64_t rest) {
+  for (const TokenSample& sample : samples) {
+    length = std::max(length, static_cast<std::int64_t>((sample.*which).size()));
+  }
+  at::Tensor ids = at::full({static_cast<std::int64_t>(samples.size()), length}, rest, at::kLong);
   std::int64_t* row = ids.data_ptr<std::int64_t>();
-  for (const TokenSample& sample : samples) row = std::ranges::copy(sample.*which, row).out;
+  for (const TokenSample& sample : samples) {
+    std::ranges::copy(sample.*which, row);
+    row += length;
+  }
   return ids;
 }
 
@@ -54,10 +61,15 @@ at::Tensor images_of(const std::vector<TokenSample>& samples, const ModelDescrip
 }  // namespace
 
 std::pair<at::Tensor, at::Tensor> batch_of(const std::vector<TokenSample>& samples,
-                                           const ModelDescription& model, at::Device device) {
-  const at::Tensor targets = ids_of(samples, &TokenSample::targets).to(device);
-  if (model.image.empty()) return {ids_of(samples, &TokenSample::inputs).to(device), targets};
-  return {images_of(samples, model, device), targets.squeeze(1)};
+                                           const ModelDescription& model,
+                                           const MicroBatchShape& shape, at::Device device) {
+  const int target_length = shape.decoder_tokens > 0 ? shape.decoder_tokens : shape.tokens;
+  const bool takes_images = !model.image.empty();
+  const at::Tensor targets =
+      ids_of(samples, &TokenSample::targets, takes_images ? 1 : target_length, kNoTarget)
+          .to(device);
+  if (takes_images) return {images_of(samples, model, device), targets.squeeze(1)};
+  return {ids_of(samples, &TokenSample::inputs, shape.tokens, kPadding).to(device), targets};
 }
 
 }  // namespace penstock

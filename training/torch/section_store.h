@@ -39,6 +39,9 @@ class SectionStore {
   [[nodiscard]] std::size_t peak_bytes() const { return memory_->peak; }
 
   std::int64_t optimizer_steps = 0;
+  // What has been run once on nothing: samples, tokens, decoder tokens; sections [first, end).
+  using Warm = std::tuple<int, int, int, int, int>;
+  std::set<Warm> warm;
   LossScaler scaler;
 
  private:

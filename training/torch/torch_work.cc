@@ -54,6 +54,9 @@ class TorchWork::Impl {
     for (auto& [number, stage] : store_.stages()) stage.zero_gradients();
     source_ = &data_;
     begin(step);
+    device().reset_peak_memory();
+    held_before_ = device().held_memory();
+    peak_bytes_ = 0;
     knows_norm_ = skips_ = false;
     steps_optimizer_ = true;
   }
@@ -61,6 +64,10 @@ class TorchWork::Impl {
   void exchange_through(SectionExchange* exchange) {
     for (auto& [number, stage] : store_.stages()) stage.shards().exchange_through(exchange);
   }
+  // What the optimizer takes for itself later is no part of what compute needs.
+  void see_peak() { peak_bytes_ = (device().peak_memory() - held_before_).count; }
+  [[nodiscard]] std::int64_t peak_bytes() const { return peak_bytes_; }
+
   void evaluate_on(const TokenSource& data) { evaluation_data_ = &data; }
   void begin_evaluation(std::int64_t batch) {
     source_ = evaluation_data_;
@@ -79,11 +86,13 @@ class TorchWork::Impl {
         }
       }
     }
-    std::set<int> sizes;
     for (std::size_t i = 0; i < setup_.micro_batches.size(); ++i) {
-      if (!sizes.insert(setup_.micro_batches[i].samples).second) continue;
       const auto m = static_cast<int>(i);
+      const MicroBatchShape shape = setup_.shape_of(m);
       for (const StageSetup& stage : setup_.stages) {
+        const SectionStore::Warm size{shape.samples, shape.tokens, shape.decoder_tokens,
+                                      stage.first_section, stage.end_section};
+        if (!store_.warm.insert(size).second) continue;
         pass_once(stage, m, {ActionKind::kFusedBackward});
         if (setup_.by_section != SectionSharding::kNone) continue;  // never divide a backward
         pass_once(stage, m, {ActionKind::kInputGradient, ActionKind::kWeightGradient});
@@ -256,8 +265,8 @@ class TorchWork::Impl {
     step_ = step;
     slots_.clear();
     for (auto& [number, stage] : store_.stages()) stage.set_training(!evaluates());
-    const std::int64_t tokens = loss_tokens(setup_.model, setup_.options.seed, step,
-                                            setup_.global_batch, setup_.sequence_length);
+    const std::int64_t tokens = source_->targets_of_step(
+        setup_.model, setup_.options.seed, step, setup_.global_batch, setup_.sequence_length);
     loss_weight_ = 1.0 / static_cast<double>(std::max<std::int64_t>(tokens, 1));
     loss_ = at::zeros({}, options(at::kDouble));
   }
@@ -318,10 +327,11 @@ class TorchWork::Impl {
   std::pair<at::Tensor, at::Tensor> samples_of(int m) {
     std::vector<TokenSample> samples;
     for (int i = 0; i < micro_batch(m).samples; ++i) {
-      const SampleId id{setup_.options.seed, step_, micro_batch(m).first_sample + i};
+      const SampleId id{setup_.options.seed, step_,
+                        setup_.sample_of(micro_batch(m).first_sample + i)};
       samples.push_back(source_->sample(setup_.model, id));
     }
-    return batch_of(samples, setup_.model, device_of());
+    return batch_of(samples, setup_.model, setup_.shape_of(m), device_of());
   }
 
   [[nodiscard]] at::Device device_of() const { return at::Device(store_.device().name()); }
@@ -333,9 +343,11 @@ class TorchWork::Impl {
     return boundary(state(stage).setup().end_section - 1, m);
   }
   [[nodiscard]] Boundary boundary(int section, int m) const {
-    return store_.model().boundary(section, {.samples = micro_batch(m).samples,
-                                             .tokens = setup_.sequence_length,
-                                             .type = compute_type(setup_.model.precision)});
+    const MicroBatchShape shape = setup_.shape_of(m);
+    return store_.model().boundary(section, {.samples = shape.samples,
+                                             .tokens = shape.tokens,
+                                             .type = compute_type(setup_.model.precision),
+                                             .decoder_tokens = shape.decoder_tokens});
   }
 
   const RankSetup setup_;
@@ -349,6 +361,8 @@ class TorchWork::Impl {
   std::set<std::string> not_split_;
 
   std::int64_t step_ = 0;
+  Bytes held_before_;  // when it began
+  std::int64_t peak_bytes_ = 0;
   double loss_weight_ = 1.0;
   at::Tensor loss_;
   double gradient_factor_ = 1.0;
@@ -376,8 +390,10 @@ void TorchWork::evaluate_on(const TokenSource& data) { impl_->evaluate_on(data);
 void TorchWork::begin_evaluation(std::int64_t batch) { impl_->begin_evaluation(batch); }
 void TorchWork::warm_up() { impl_->warm_up(); }
 void TorchWork::begin_step(std::int64_t step) { impl_->begin_step(step); }
+std::optional<std::int64_t> TorchWork::peak_bytes() { return impl_->peak_bytes(); }
 void TorchWork::compute(ActionKind kind, int stage, int micro_batch) {
   impl_->compute(kind, stage, micro_batch);
+  impl_->see_peak();
 }
 void TorchWork::synchronize() { impl_->device().synchronize(); }
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,7 @@ class TorchWork : public RankWork {
   void warm_up() override;
   void exchange_through(SectionExchange* exchange) override;
   void begin_step(std::int64_t step) override;
+  [[nodiscard]] std::optional<std::int64_t> peak_bytes() override;
   void begin_evaluation(std::int64_t batch) override;
   void compute(ActionKind kind, int stage, int micro_batch) override;
   void synchronize() override;

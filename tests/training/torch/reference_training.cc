@@ -1,5 +1,6 @@
 #include "tests/training/torch/reference_training.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <utility>
@@ -70,7 +71,7 @@ torch::Tensor attended(const ModelDescription& model, const torch::Tensor& x,
   return affine(torch::cat(heads, 2), w[4], w[5]);
 }
 
-// The mean of -log p over the targets that count.
+// The sum of -log p over the targets that count.
 torch::Tensor loss_of(const ModelDescription& model, const Weights& weights,
                       const torch::Tensor& tokens, const torch::Tensor& targets) {
   torch::Tensor x = weights[0][0]
@@ -95,7 +96,7 @@ torch::Tensor loss_of(const ModelDescription& model, const Weights& weights,
   const torch::Tensor counting = flat.ge(0).nonzero().view({-1});
   return -log_p.index_select(0, counting)
               .gather(1, flat.index_select(0, counting).unsqueeze(1))
-              .mean();
+              .sum();
 }
 
 std::unique_ptr<torch::optim::Optimizer> optimizer_of(const RankSetup& setup,
@@ -132,9 +133,28 @@ torch::Tensor rows(const std::vector<std::vector<std::int64_t>>& samples) {
   return torch::stack(all);
 }
 
+// Of all samples, each by itself where they differ in length: the mean over the targets that count.
+torch::Tensor mean_loss(const ModelDescription& model, const Weights& weights,
+                        const std::vector<std::vector<std::int64_t>>& inputs,
+                        const std::vector<std::vector<std::int64_t>>& targets, bool one_by_one) {
+  std::int64_t counting = 0;
+  for (const auto& sample : targets) {
+    counting +=
+        std::count_if(sample.begin(), sample.end(), [](std::int64_t id) { return id >= 0; });
+  }
+  torch::Tensor sum;
+  if (!one_by_one) sum = loss_of(model, weights, rows(inputs), rows(targets));
+  for (std::size_t i = 0; one_by_one && i < inputs.size(); ++i) {
+    const torch::Tensor loss = loss_of(model, weights, rows({inputs[i]}), rows({targets[i]}));
+    sum = sum.defined() ? sum + loss : loss;
+  }
+  return sum / counting;
+}
+
 }  // namespace
 
-ReferenceRun reference_training(const RankSetup& setup, const TokenSource& data, int steps) {
+ReferenceRun reference_training(const RankSetup& setup, const TokenSource& data, int steps,
+                                const std::function<int(int step)>& samples_of) {
   const ModelOutline outline = built_in_outline(setup.model);
   Weights weights = initial_weights(setup, outline);
   std::vector<torch::Tensor> decayed, others;
@@ -150,7 +170,8 @@ ReferenceRun reference_training(const RankSetup& setup, const TokenSource& data,
   ReferenceRun run;
   for (int step = 0; step < steps; ++step) {
     std::vector<std::vector<std::int64_t>> inputs, targets;
-    for (int i = 0; i < setup.global_batch; ++i) {
+    const int samples = samples_of ? samples_of(step) : setup.global_batch;
+    for (int i = 0; i < samples; ++i) {
       const TokenSample sample = data.sample(setup.model, {setup.options.seed, step, i});
       inputs.push_back(sample.inputs);
       targets.push_back(sample.targets);
@@ -159,7 +180,8 @@ ReferenceRun reference_training(const RankSetup& setup, const TokenSource& data,
       group.options().set_lr(learning_rate_at(setup.options, step));
     }
     optimizer->zero_grad();
-    const torch::Tensor loss = loss_of(setup.model, weights, rows(inputs), rows(targets));
+    const torch::Tensor loss =
+        mean_loss(setup.model, weights, inputs, targets, static_cast<bool>(samples_of));
     loss.backward();
     const double clip = setup.options.clip_norm > 0.0 ? setup.options.clip_norm : 1e30;
     run.gradient_norms.push_back(torch::nn::utils::clip_grad_norm_(all, clip));

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -19,7 +20,9 @@ struct ReferenceRun {
 };
 
 // In double or single precision, by setup.model; the rank's view (stages, micro-batches) is
-// ignored.
-ReferenceRun reference_training(const RankSetup& setup, const TokenSource& data, int steps);
+// ignored. `samples_of`: how many a step has, where it is not setup.global_batch; they may differ
+// in length, and none is padded.
+ReferenceRun reference_training(const RankSetup& setup, const TokenSource& data, int steps,
+                                const std::function<int(int step)>& samples_of = {});
 
 }  // namespace penstock::testing

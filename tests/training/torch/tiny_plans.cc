@@ -27,21 +27,24 @@ namespace {
 
 using std::chrono::milliseconds;
 
-Measurement measurement(int samples, const std::string& mode) {
+Measurement measurement(int samples, int length, const std::string& mode) {
+  const int size = samples * length;
   Measurement m;
   m.device = "toy";
   m.micro_batch_size = samples;
-  m.sequence_length = kTinyLength;
+  m.sequence_length = length;
   m.recompute = mode;
-  m.forward.median = milliseconds(2 * samples);
-  m.fused_backward = Timing{milliseconds(4 * samples), Duration{}};
+  m.forward.median = Duration(milliseconds(2 * size)) / kTinyLength;
+  m.fused_backward = Timing{Duration(milliseconds(4 * size)) / kTinyLength, Duration{}};
   if (mode == "full") m.recompute_time = m.forward;
-  m.stash = m.weight_stash = m.working_peak = {1000 * samples};
-  m.boundary = {1000 * samples};
+  m.stash = m.weight_stash = m.working_peak = m.boundary = {1000 * size / kTinyLength};
   return m;
 }
 
-ModelProfile profile_of(const ModelDescription& model) {
+}  // namespace
+
+ModelProfile tiny_profile(const ModelDescription& model, const std::vector<int>& lengths,
+                          const std::vector<int>& sizes) {
   const ModelOutline outline = built_in_outline(model);
   ModelProfile profile;
   profile.name = "tiny";
@@ -58,7 +61,11 @@ ModelProfile profile_of(const ModelDescription& model) {
     type.name = section.name;
     type.parameters = {{1, section.parameter_count()}};
     for (const std::string mode : {"none", "full"}) {
-      for (const int samples : {1, 8}) type.measurements.push_back(measurement(samples, mode));
+      for (const int length : lengths) {
+        for (const int samples : sizes) {
+          type.measurements.push_back(measurement(samples, length, mode));
+        }
+      }
     }
     profile.sections.push_back({section.name, static_cast<int>(profile.section_types.size())});
     profile.section_types.push_back(std::move(type));
@@ -73,7 +80,7 @@ ModelProfile profile_of(const ModelDescription& model) {
   return profile;
 }
 
-ClusterSpec cluster_of(int devices) {
+ClusterSpec tiny_cluster(int devices) {
   ClusterSpec cluster;
   cluster.name = "toys";
   cluster.sources = {{"paper", Origin::kAssumed, "", ""}};
@@ -90,6 +97,8 @@ ClusterSpec cluster_of(int devices) {
   cluster.levels = {level};
   return cluster;
 }
+
+namespace {
 
 // body(rank) on a thread per rank; the first exception goes on.
 void on_threads(int ranks, const std::function<void(int)>& body) {
@@ -157,8 +166,8 @@ TinyPlan tiny_plan(const ModelDescription& model, const TinyLayout& layout) {
   const int stages = plan.stages_per_copy();
   for (int s = 0; s <= stages; ++s) plan.cuts.push_back(s * sections / stages);
   if (!layout.cuts.empty()) plan.cuts = layout.cuts;
-  const ModelProfile profile = profile_of(model);
-  const ClusterSpec cluster = cluster_of(plan.devices());
+  const ModelProfile profile = tiny_profile(model, {kTinyLength}, {1, 8});
+  const ClusterSpec cluster = tiny_cluster(plan.devices());
   PlanInputs inputs;
   inputs.profile = &profile;
   inputs.cluster = &cluster;

@@ -5,10 +5,17 @@
 #include <string>
 #include <vector>
 
+#include "core/values/cluster.h"
 #include "core/values/plan_file.h"
+#include "core/values/profile.h"
 #include "tests/training/torch/tiny_models.h"
 
 namespace penstock::testing {
+
+// Made-up times and sizes, in proportion to samples times tokens, and a node of so many devices.
+ModelProfile tiny_profile(const ModelDescription& model, const std::vector<int>& lengths,
+                          const std::vector<int>& sizes);
+ClusterSpec tiny_cluster(int devices);
 
 // How a tiny model is laid out; cuts are as even as sections allow.
 struct TinyLayout {

@@ -1,0 +1,90 @@
+#include "cli/options/document_options.h"
+
+#include "cli/options/parse.h"
+
+namespace penstock {
+namespace {
+
+constexpr const char* kTokens = "--tokens-per-batch";
+constexpr int kMostTokens = 1 << 30;
+constexpr int kLongest = 1 << 20;
+
+}  // namespace
+
+void DocumentOptions::declare(Options& options) {
+  options.heading("Samples of different lengths");
+  options.repeated(
+      "--documents", "FILE",
+      "instead of --data: one document a line, as text whose bytes are the tokens or as "
+      "JSON with token ids (docs/training.md). PLAN gives the layout, and every step is "
+      "planned for its own documents while earlier ones run. May be given several times, "
+      "also as a pattern",
+      files_);
+  options.option(kTokens, "N", "of a step over all ranks, padding not counted", tokens_);
+  options.option("--max-length", "S",
+                 "cut longer documents to so many tokens; default: the longest that was measured",
+                 longest_);
+  options.option("--profile", "FILE",
+                 "that prices every shape; default: the file that PLAN was made from", profile_);
+  options.option("--cluster", "FILE", "likewise, of the machine", cluster_);
+  options.option("--schedule", "NAME,...",
+                 "only these schedules, and 1F1B, in every step; default: all that suit the layout",
+                 schedules_);
+  options.option("--pad-to", "N",
+                 "lengths are padded to multiples of N; default 8. The longest length pads every "
+                 "document to it, which is what planning saves",
+                 pad_to_);
+  options.option("--replays", "N", "that each search for an order may take; default 200", replays_);
+  options.option("--plan-ahead", "N", "steps that are planned ahead; default 2", ahead_);
+  options.option("--planner-threads", "N", "of each process; default 1", threads_);
+  options.option(
+      "--statistics", "FILE",
+      "a line of JSON per step: predicted and measured time and memory, shapes, lengths, "
+      "padding, planning time",
+      statistics_);
+}
+
+void DocumentOptions::check(const std::vector<std::string>& given) const {
+  if (files_.empty()) {
+    refuse_given(given,
+                 {kTokens, "--max-length", "--profile", "--cluster", "--schedule", "--pad-to",
+                  "--replays", "--plan-ahead", "--planner-threads", "--statistics"},
+                 "is for samples of different lengths", "add --documents FILE, or leave it out");
+    return;
+  }
+  const std::string why = "documents are read, planned and taken otherwise than --data";
+  refuse_given(given, {"--data", "--dtype", "--labels"}, why, "leave out one of the two");
+  refuse_given(given,
+               {"--validation-data", "--validation-labels", "--validation-fraction", "--eval-every",
+                "--eval-batches"},
+               "a model that trains on documents is not judged during the run",
+               "leave it out; judge its checkpoints by a run of their own");
+  refuse_given(given, {"--then"}, "every step of documents has its own plan already",
+               "leave it out");
+  refuse_given(given, {"--slow-ranks", "--slow-percent", "--slow-window", "--slow-machines"},
+               "what a rank should take changes with every step of documents", "leave it out");
+  static_cast<void>(tokens_per_batch());
+  static_cast<void>(planning());
+}
+
+std::int64_t DocumentOptions::tokens_per_batch() const {
+  if (!tokens_) {
+    bad_option(kTokens, "missing", "say how large a step is, for example --tokens-per-batch 16384");
+  }
+  return parse_int(kTokens, *tokens_, 1, kMostTokens);
+}
+
+DocumentPlanning DocumentOptions::planning() const {
+  DocumentPlanning planning;
+  planning.profile = profile_.value_or("");
+  planning.cluster = cluster_.value_or("");
+  if (longest_) planning.longest = parse_int("--max-length", *longest_, 2, kLongest);
+  if (schedules_) planning.schedules = parse_list("--schedule", *schedules_);
+  planning.pad_to = parse_count("--pad-to", pad_to_, 1, 8, kLongest);
+  planning.replays = parse_count("--replays", replays_, 0, 200);
+  planning.threads = parse_count("--planner-threads", threads_, 1, 1, 1024);
+  planning.ahead = parse_count("--plan-ahead", ahead_, 0, 2, 1024);
+  return planning;
+}
+
+}  // namespace penstock
