@@ -82,14 +82,15 @@ std::vector<RankShare> rank_shares(const PlanFile& plan) {
     share.pipeline_rank = inner ? place % of.pipeline : place / of.data;
     share.replica = inner ? place / of.pipeline : place % of.data;
     const Pipeline& pipeline = *pipelines.at(static_cast<std::size_t>(share.replica));
-    share.predicted =
-        predicted.at(static_cast<std::size_t>(pipeline.first_rank + share.pipeline_rank));
+    const int predicted_rank = pipeline.first_rank + share.pipeline_rank;
+    share.predicted = predicted.at(static_cast<std::size_t>(predicted_rank));
   }
   return shares;
 }
 
 std::vector<Duration> rank_compute(const PlanFile& plan, const MeasuredStep& step) {
-  const auto ranks = static_cast<std::size_t>(plan.plan.pipeline * plan.plan.data);
+  const int all = plan.plan.pipeline * plan.plan.data;
+  const auto ranks = static_cast<std::size_t>(all);
   if (step.rank_compute.size() == ranks) return step.rank_compute;
   if (step.ranks.size() != ranks) return {};
   std::vector<std::vector<const Action*>> lists(static_cast<std::size_t>(plan.program.ranks()));

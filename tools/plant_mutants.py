@@ -292,7 +292,7 @@ MUTANTS = [
      'the interval of checkpoints forgets what one takes'),
     ('morphing/expected_gain.cc',
      'std::max(0.0, 1.0 - broken_ * rate)',
-     '1.0', 'morphing',
+     'std::max(1.0, 1.0 - broken_ * rate)', 'morphing',
      'losses do not lower what a plan is worth'),
     ('morphing/replay_availability.cc',
      'to_seconds((now_ - ready_) % costs_.every)',

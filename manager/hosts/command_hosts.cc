@@ -15,7 +15,10 @@ constexpr const char* kEnd = "penstock-answered";
 
 std::string start_script(const std::string& folder, const DetachedCommand& command) {
   std::vector<std::string> words{"setsid", "env"};
-  for (const auto& [name, value] : command.variables) words.push_back(name + "=" + value);
+  for (const auto& [name, value] : command.variables) {
+    words.push_back(name);
+    words.back().append("=").append(value);
+  }
   words.insert(words.end(), command.words.begin(), command.words.end());
   return "cd " + quoted_for_shell(folder) + " && { " + shell_line(words) + " >>" +
          quoted_for_shell(command.output) + " 2>&1 </dev/null & echo " + kEnd + "; }";
@@ -40,10 +43,15 @@ std::string signal_script(const std::vector<ProcessId>& processes, int signal) {
   std::string script;
   for (const ProcessId& id : processes) {
     const std::string process = std::to_string(id.process);
-    script += "s=$(cat /proc/" + process +
-              "/stat 2>/dev/null) && set -- ${s##*) } && [ \"${20}\" = " +
-              std::to_string(id.start_ticks) + " ] && kill -" + std::to_string(signal) + " " +
-              process + "; ";
+    script.append("s=$(cat /proc/")
+        .append(process)
+        .append("/stat 2>/dev/null) && set -- ${s##*) } && [ \"${20}\" = ")
+        .append(std::to_string(id.start_ticks))
+        .append(" ] && kill -")
+        .append(std::to_string(signal))
+        .append(" ")
+        .append(process)
+        .append("; ");
   }
   return script + "echo " + kEnd;
 }

@@ -82,7 +82,10 @@ void LocalHosts::start(const std::string& /*host*/, const DetachedCommand& comma
   for (const auto& [name, value] : command.variables) environment[name] = value;
   std::vector<std::string> variables;
   variables.reserve(environment.size());
-  for (const auto& [name, value] : environment) variables.push_back(name + "=" + value);
+  for (const auto& [name, value] : environment) {
+    variables.push_back(name);
+    variables.back().append("=").append(value);
+  }
   children_.push_back(Detached(command.output).spawn(command.words, std::move(variables)));
 }
 

@@ -46,6 +46,7 @@ std::int64_t now_in_milliseconds() {
 // In a group of its own, so that all of it can be ended.
 pid_t spawn(std::vector<std::string>& words, const Pipe& output) {
   std::vector<char*> pointers;
+  pointers.reserve(words.size() + 1);
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
   posix_spawnattr_t attributes;

@@ -24,7 +24,7 @@ const Plan* plan_of(const PlanBook& book, int page) {
 }
 
 HttpAddress address_of(const JobFile& job) {
-  const HttpAddress address = parse_http_address(kOption, job.address, 0);
+  HttpAddress address = parse_http_address(kOption, job.address, 0);
   if (is_loopback(address.host) || !job.token_file.empty()) return address;
   throw_bad_input(
       std::string(kOption) + ": '" + job.address +

@@ -36,6 +36,9 @@ TEST_CASE("a preemption is a loss of all its resources at its time") {
 TEST_CASE("what has started is happening now, and a freeze takes nothing") {
   CHECK(read_azure_events(document(1, "Reboot", "Started", ""), kNow).read.notices.at(0).at ==
         kNow);
+  const std::string later = "Mon, 19 Sep 2016 18:29:47 GMT";
+  CHECK(read_azure_events(document(1, "Reboot", "Started", later), kNow).read.notices.at(0).at ==
+        kNow);
   CHECK(read_azure_events(document(1, "Freeze", "Scheduled", ""), kNow).read.notices.at(0).kind ==
         CloudNoticeKind::kRisk);
 }
