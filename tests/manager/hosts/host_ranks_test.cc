@@ -129,6 +129,17 @@ TEST_CASE("each machine gets one launcher, with its ranks, and only once") {
   CHECK(ranks.poll().empty());
 }
 
+TEST_CASE("a start that is carried out again does not start a launcher that has ended meanwhile") {
+  Trial trial;
+  HostRanks(trial.hosts, trial.options).start(three_ranks(5));
+  REQUIRE(trial.hosts.started.size() == 2);
+  trial.meeting(5).say_ranks({0, 2}, {{}, {{1, 12, 3, 0, false}, {0, 11, 3, 0, false}}});
+  trial.hosts.running["a"].clear();
+  // The manager was killed before it noted that it had carried out the start.
+  HostRanks(trial.hosts, trial.options).start(three_ranks(5));
+  CHECK(trial.hosts.started.size() == 2);
+}
+
 TEST_CASE("how a rank ended is what its launcher says, once") {
   Trial trial;
   HostRanks ranks(trial.hosts, trial.options);
@@ -192,6 +203,20 @@ TEST_CASE("requests go to launchers, and an end is for good") {
   ranks.signal({5, ProcessSignal::kKill, ""});
   CHECK(trial.hosts.running["b"].empty());
   CHECK(trial.meeting(5).is_given_up());
+}
+
+TEST_CASE("of two processes that look like the launcher the older one is asked, in any order") {
+  Trial trial;
+  HostRanks ranks(trial.hosts, trial.options);
+  ranks.start(three_ranks(5));
+  std::vector<JobProcess>& on_b = trial.hosts.running["b"];
+  JobProcess child = on_b.at(0);  // has not become another program yet
+  child.id = {202, 9};
+  on_b.push_back(child);
+  ranks.signal({5, ProcessSignal::kCheckpoint, "b"});
+  std::reverse(on_b.begin(), on_b.end());
+  ranks.signal({5, ProcessSignal::kCheckpoint, "b"});
+  CHECK(trial.hosts.signals == std::vector<std::pair<int, int>>{{102, SIGUSR2}, {102, SIGUSR2}});
 }
 
 TEST_CASE("a new generation ends what is left of others, also of those that nobody recorded") {
