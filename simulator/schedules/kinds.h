@@ -1,4 +1,5 @@
-// The rows of the table, by the file of this folder that they come from.
+// The rows of the table, by the file of this folder that they come from, and the table: the
+// schedules that are offered, in the order of all lists.
 #pragma once
 
 #include "simulator/schedules/schedules.h"
@@ -19,5 +20,29 @@ extern const ScheduleKind kChimera;
 extern const ScheduleKind kSeq1F1B;
 extern const ScheduleKind kCyclic, kCyclicV;                       // cyclic.cc
 extern const ScheduleKind kVaruna, kVarunaRuntime, kVarunaStrict;  // varuna.cc
+
+inline constexpr const ScheduleKind* kOfferedKinds[] = {&kGpipe,
+                                                        &kOneForwardOneBackward,
+                                                        &kInterleaved,
+                                                        &kInterleavedOverlap,
+                                                        &kGroupedInterleaved,
+                                                        &kLoopedBfs,
+                                                        &kSeq1F1B,
+                                                        &kZbH1,
+                                                        &kInterleavedZeroBubble,
+                                                        &kZbH2,
+                                                        &kZbV,
+                                                        &kVHalf,
+                                                        &kVMin,
+                                                        &kDualPipeV,
+                                                        &kDualPipe,
+                                                        &kChimera,
+                                                        &kZb1p,
+                                                        &kZb2p,
+                                                        &kZbAuto,
+                                                        &kZbVAuto,
+                                                        &kVaruna,
+                                                        &kVarunaRuntime,
+                                                        &kVarunaStrict};
 
 }  // namespace penstock

@@ -3,7 +3,9 @@
 // are linear searches over some twenty rows.
 #include "simulator/schedules/schedules.h"
 
+#include <algorithm>
 #include <array>
+#include <iterator>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -84,29 +86,12 @@ std::string bad_options(const ScheduleKind& kind, const ScheduleShape& shape) {
 }  // namespace
 
 std::span<const ScheduleKind> schedule_kinds() {
-  static const std::array kinds = {kGpipe,
-                                   kOneForwardOneBackward,
-                                   kInterleaved,
-                                   kInterleavedOverlap,
-                                   kGroupedInterleaved,
-                                   kLoopedBfs,
-                                   kSeq1F1B,
-                                   kZbH1,
-                                   kInterleavedZeroBubble,
-                                   kZbH2,
-                                   kZbV,
-                                   kVHalf,
-                                   kVMin,
-                                   kDualPipeV,
-                                   kDualPipe,
-                                   kChimera,
-                                   kZb1p,
-                                   kZb2p,
-                                   kZbAuto,
-                                   kZbVAuto,
-                                   kVaruna,
-                                   kVarunaRuntime,
-                                   kVarunaStrict};
+  static const std::array kinds = [] {
+    std::array<ScheduleKind, std::size(kOfferedKinds)> rows;
+    std::ranges::transform(kOfferedKinds, rows.begin(),
+                           [](const ScheduleKind* kind) { return *kind; });
+    return rows;
+  }();
   return kinds;
 }
 
