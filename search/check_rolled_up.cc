@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/values/fixed_costs.h"
 #include "search/evaluate.h"
 #include "search/rolled_program.h"
 
@@ -33,7 +34,8 @@ bool is_as_replayed(const Evaluation& predicted, const Evaluation& replayed) {
 // The checker says of wild prices that they add up to too much; a replay refuses them.
 bool may_exceed_64_bits(const PlanFile& file) {
   constexpr double kMost = 5e17;  // far below 2^63, since a replay is as careful
-  Duration longest = file.executor.per_action + file.executor.per_transfer;
+  Duration longest{};
+  for (const FixedCost& one : kFixedCosts) longest += file.executor.*one.cost;
   const auto add = [&](const auto& price) { longest = std::max(longest, price.duration); };
   for (const ComputePrice& price : file.prices.compute) {
     add(price.forward);

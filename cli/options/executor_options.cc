@@ -11,6 +11,7 @@
 
 #include "cli/options/parse.h"
 #include "cli/options/trainer_called.h"
+#include "core/values/fixed_costs.h"
 #include "core/values/trainer.h"
 
 namespace penstock {
@@ -195,10 +196,9 @@ std::string words_of(const ExecutorModel& executor) {
     text += ", the optimizer is taken back once and done again";
   }
   if (executor.host_link == HostLink::kSimplex) text += ", loads and stores share one lane";
-  for (const auto& [time, what] :
-       {std::pair{executor.per_action, "action"}, std::pair{executor.per_transfer, "transfer"},
-        std::pair{executor.per_step, "step"}}) {
-    if (time > Duration{}) text += fmt::format(", {} per {}", to_text(time), what);
+  for (const FixedCost& one : kFixedCosts) {
+    const Duration time = executor.*one.cost;
+    if (time > Duration{}) text += fmt::format(", {} per {}", to_text(time), one.of);
   }
   return text;
 }

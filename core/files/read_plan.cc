@@ -9,6 +9,7 @@
 #include "core/files/program_file.h"
 #include "core/files/read_known_program.h"
 #include "core/files/read_values.h"
+#include "core/values/fixed_costs.h"
 #include "core/values/plan_file.h"
 #include "core/values/plan_words.h"
 
@@ -244,9 +245,10 @@ ExecutorModel read_executor(JsonReader reader) {
   if (const auto link = reader.get("host_link")) {
     executor.host_link = read_word(*link, kHostLinkWords);
   }
-  executor.per_action = reader.duration("per_action");
-  executor.per_transfer = reader.duration("per_transfer");
-  executor.per_step = reader.duration("per_step");
+  for (const FixedCost& one : kFixedCosts) {
+    executor.*one.cost = one.may_be_left_out ? reader.get_duration(one.field).value_or(Duration{})
+                                             : reader.duration(one.field);
+  }
   reader.finish();
   return executor;
 }

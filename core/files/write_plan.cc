@@ -9,6 +9,7 @@
 #include "core/files/plan_parts.h"
 #include "core/files/program_file.h"
 #include "core/values/error.h"
+#include "core/values/fixed_costs.h"
 #include "core/values/plan_file.h"
 #include "core/values/plan_words.h"
 
@@ -168,9 +169,10 @@ Json write_executor(const ExecutorModel& executor) {
   if (executor.host_link != HostLink::kDuplex) {
     json.set("host_link", word_of(kHostLinkWords, executor.host_link));
   }
-  json.set("per_action_ns", std::int64_t{executor.per_action.count()});
-  json.set("per_transfer_ns", std::int64_t{executor.per_transfer.count()});
-  json.set("per_step_ns", std::int64_t{executor.per_step.count()});
+  for (const FixedCost& one : kFixedCosts) {
+    if (one.may_be_left_out && executor.*one.cost == Duration{}) continue;
+    json.set(std::string(one.field) + "_ns", std::int64_t{(executor.*one.cost).count()});
+  }
   return json;
 }
 
