@@ -33,6 +33,7 @@ HEAD = f'''{FIRST_LINE}
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.MULTILINE)
 # At the left margin, as clang-format puts what stands in a namespace: the name before ( { = [ ; or a base class.
 DECLARED = re.compile(r"(?:^|[ *&])([A-Za-z_]\w*)(?=[({=\[;<]| =| \{| :)")
+TYPE = re.compile(r"^(?:struct|class|enum class|union) (\w+)\b(?!;)", re.MULTILINE)
 # Lines at the margin that declare no name of their own.
 NO_NAMES = ("TEST_CASE", "template <")
 
@@ -81,7 +82,7 @@ def local_names(text):
             used.update(DECLARED.findall(line.replace("::", " ")))
         elif (depth or line.startswith(("static ", "using "))) and line and line[0] not in " }#/":
             if not line.startswith(NO_NAMES):
-                names.update(DECLARED.findall(line))
+                names.update(TYPE.findall(line) or DECLARED.findall(line))
     return names, used
 
 
@@ -92,14 +93,16 @@ def declared_in(text):
 
 
 def names_of(path, sources):
-    """The names of a file that may clash, and where those come from that it uses: name -> headers of tests, whose names
-    are short, or nothing where a using-declaration brings it."""
+    """The names of a file that may clash, and where those come from that it uses: name -> headers, or nothing where a
+    using-declaration brings it. Of headers, types; of those of tests, whose names are short, all."""
     names, used = local_names(sources.text(path))
     origins = {name: set() for name in used}
     for header in sources.closure(path):
-        if header.startswith("tests/") and header.endswith(".h"):
-            for name in declared_in(sources.text(header)):
-                origins.setdefault(name, set()).add(header)
+        if not header.endswith(".h"):
+            continue
+        declared = declared_in if header.startswith("tests/") else TYPE.findall
+        for name in declared(sources.text(header)):
+            origins.setdefault(name, set()).add(header)
     return names, origins
 
 
