@@ -98,6 +98,16 @@ void read_what(JsonReader& reader, Job& job) {
     job.book = read_some(*book, "the path of a book of plans");
     if (!job.model.empty()) book->fail("a job has a model or a book, not both; remove one");
   }
+  if (const auto plan = reader.get("plan")) {
+    job.plan = read_some(*plan, "the path of a plan file");
+    if (!job.model.empty() || !job.book.empty()) {
+      plan->fail("a job has a plan, a model or a book, not two of them; remove one");
+    }
+  }
+  if (const auto train = reader.get("train")) {
+    if (job.plan.empty()) train->fail("it belongs to a \"plan\", which is not here; remove it");
+    for (const JsonReader& each : train->elements()) job.train.push_back(each.string());
+  }
   if (const auto batch = reader.get("global_batch")) {
     job.global_batch = read_count(*batch, 1, std::int64_t{1} << 30);
   } else if (!job.model.empty()) {
@@ -109,10 +119,11 @@ void read_what(JsonReader& reader, Job& job) {
   }
   if (const auto times = reader.get("step_times")) job.step_times = read_step_times(*times);
   if (const auto units = reader.get("units")) job.units = read_units(*units);
-  if (job.model.empty() && job.book.empty() && job.step_times.empty() && job.units.empty()) {
+  if (job.model.empty() && job.book.empty() && job.plan.empty() && job.step_times.empty() &&
+      job.units.empty()) {
     reader.fail(
-        "what the job is made of is missing; add \"model\" with \"global_batch\", \"book\", "
-        "\"step_times\" or \"units\"");
+        "what the job is made of is missing; add \"model\" with \"global_batch\", \"plan\", "
+        "\"book\", \"step_times\" or \"units\"");
   }
 }
 
@@ -198,6 +209,12 @@ Json write_job(const Job& job) {
   Json json = Json::object().set("name", job.name);
   if (!job.model.empty()) json.set("model", job.model);
   if (!job.book.empty()) json.set("book", job.book);
+  if (!job.plan.empty()) json.set("plan", job.plan);
+  if (!job.train.empty()) {
+    Json options = Json::array();
+    for (const std::string& each : job.train) options.push(each);
+    json.set("train", std::move(options));
+  }
   if (job.global_batch) json.set("global_batch", *job.global_batch);
   if (job.sequence_length) json.set("sequence_length", *job.sequence_length);
   if (!job.step_times.empty()) {

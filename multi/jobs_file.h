@@ -23,13 +23,16 @@ struct JobStepTime {
   bool operator==(const JobStepTime&) const = default;
 };
 
-// What there is to know of a job: a model to plan, a book of plans, times of steps, or units.
+// What there is to know of a job: a model to plan, a plan, a book of plans, times of steps, or
+// units.
 struct Job {
   std::string name;
   std::string model;                // path of a profile or a config.json; empty: none
   std::optional<int> global_batch;  // with a model
   std::optional<int> sequence_length;
   std::string book;                     // path of a penstock.book/1; empty: none
+  std::string plan;                     // path of a penstock.plan/2, one rank or more; empty: none
+  std::vector<std::string> train;       // with a plan: options of `penstock train` for it
   std::vector<JobStepTime> step_times;  // instead of predictions for as many GPUs; ascending
   std::vector<TaskUnit> units;          // of one step
   std::int64_t steps = 1;

@@ -206,10 +206,11 @@ void require_supported(const PlanFile& file, const ModelDescription& model,
 }
 
 void require_tensors(const PlanFile& file, bool of_documents) {
-  if (file.program.has_slots()) {
+  if (file.program.has_slots() &&
+      (file.program.schedule != "spilled" || file.plan.devices() != 1)) {
     refuse(
-        "its stages live in slots and are loaded from the host, and LibTorch ranks keep all of "
-        "their weights on the device",
+        "its stages live in slots, and LibTorch ranks carry out lists that plan --spill "
+        "makes them, on one device",
         "penstock train --virtual carries out its times");
   }
   if (file.executor.optimizer == OptimizerGate::kRolledBack) {

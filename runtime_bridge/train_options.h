@@ -44,6 +44,9 @@ struct TrainOptions {
   std::string device = "cpu";  // or "cuda": of each rank the GPU of its local rank
   int threads_per_rank = 1;    // of LibTorch
   bool pin_threads = true;     // each rank to processors of its own, where there are enough
+  // Of a spilled plan on the CPU: between the device and the host, each way; nothing: as fast as
+  // memory is.
+  std::optional<BytesPerSecond> host_bandwidth{};
   Duration time_out = std::chrono::seconds(60);  // without an answer from a peer
   std::string log;                               // penstock.run/1; empty: none
   bool timeline = false;                         // the log holds when every action ran

@@ -61,7 +61,7 @@ class Spill {
       if (micro_batches % passes != 0) continue;
       SpillChoice choice{size, micro_batches / passes, passes, UpdatePlace::kHost};
       bool fits = try_choice(prices, choice);
-      if (question_.inputs.profile->tied_weights.empty()) {
+      if (question_.inputs.profile->tied_weights.empty() && !question_.clips) {
         choice.update = UpdatePlace::kDevice;
         fits |= try_choice(prices, choice);
       }

@@ -24,7 +24,10 @@ struct SpillQuestion {
   int global_batch = 1;
   int sequence_length = 0;
   std::optional<int> micro_batch_size;  // else every measured one that divides the batch
-  std::vector<int> last_sections;       // of the shards, as the user lists them; empty: searched
+  // Whether gradients are to be clipped by their norm over all of them: then they are updated on
+  // the host, behind the last copy back.
+  bool clips = false;
+  std::vector<int> last_sections;  // of the shards, as the user lists them; empty: searched
 };
 
 // Where the optimizer runs and keeps its state.

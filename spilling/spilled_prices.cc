@@ -31,7 +31,8 @@ Plan plan_of(const SpillQuestion& question, const SpillChoice& choice, const Sha
 
 ExecutorModel executor_of(const SpillQuestion& question) {
   ExecutorModel executor = question.inputs.executor;
-  executor.optimizer = OptimizerGate::kPostValidation;  // no norm over all gradients
+  executor.optimizer =
+      question.clips ? OptimizerGate::kGlobalBarrier : OptimizerGate::kPostValidation;
   executor.host_link = question.host.duplex ? HostLink::kDuplex : HostLink::kSimplex;
   return executor;
 }
@@ -64,10 +65,19 @@ Duration SpillPrices::copy_time(std::int64_t bytes) const {
   return transfer_time(Bytes{bytes}, question_.host.bandwidth);
 }
 
-Duration SpillPrices::store_time(UpdatePlace update, const State& state) const {
-  if (update == UpdatePlace::kDevice) return copy_time(state.parameters + state.optimizer);
-  const double seconds = static_cast<double>(state.count) * kHostUpdatePsPerParameter * 1e-12;
-  return std::max(copy_time(state.gradients), round_up_to_ns(seconds));
+// Gradients that add up over several passes go along.
+std::int64_t SpillPrices::kept_bytes(const SpillChoice& choice, const State& state) {
+  return state.parameters + state.optimizer + (choice.passes > 1 ? state.gradients : 0);
+}
+
+Duration SpillPrices::store_time(const SpillChoice& choice, const State& state) const {
+  if (choice.update == UpdatePlace::kDevice) return copy_time(kept_bytes(choice, state));
+  if (question_.clips) return copy_time(state.gradients);
+  return std::max(copy_time(state.gradients), update_time(state));
+}
+
+Duration SpillPrices::update_time(const State& state) {
+  return round_up_to_ns(static_cast<double>(state.count) * kHostUpdatePsPerParameter * 1e-12);
 }
 
 ShardTime SpillPrices::time_of(const SpillChoice& choice, int first, int end) const {
@@ -75,9 +85,9 @@ ShardTime SpillPrices::time_of(const SpillChoice& choice, int first, int end) co
   ShardTime time;
   time.forward = Duration{between(sums_.forward, first, end) * choice.micro_batches};
   time.backward = Duration{between(sums_.fused_backward, first, end) * choice.micro_batches};
-  time.load =
-      copy_time(state.parameters + (choice.update == UpdatePlace::kDevice ? state.optimizer : 0));
-  time.store = store_time(choice.update, state);
+  time.load = copy_time(choice.update == UpdatePlace::kDevice ? kept_bytes(choice, state)
+                                                              : state.parameters);
+  time.store = store_time(choice, state);
   return time;
 }
 
@@ -127,22 +137,35 @@ void SpillPrices::set_shard(const SpillChoice& choice, const ShardCuts& cuts, in
   step.loaded = Bytes{state.parameters};
   step.stored = Bytes{state.gradients};
   if (choice.update == UpdatePlace::kDevice) {
-    step.loaded = step.stored = Bytes{state.parameters + state.optimizer};
+    step.loaded = step.stored = Bytes{kept_bytes(choice, state)};
     return;
   }
   step.only_on_host = step.optimizer_state;
   step.optimizer_state = {};
   step.optimizer = {};
+  if (question_.clips) step.optimizer.duration = update_time(state);
+}
+
+// All updates, or the loads of the first two shards, each behind its update.
+Duration SpillPrices::behind_norm(const SpilledPlan& plan) const {
+  Duration updated{}, loaded{};
+  for (std::size_t s = 0; s < plan.shards.size(); ++s) {
+    const StepPrice& step = plan.file.prices.step[s];
+    updated += step.optimizer.duration;
+    if (s < 2) loaded = std::max(loaded, updated) + step.load.duration;
+  }
+  return std::max(updated, loaded);
 }
 
 void SpillPrices::set_totals(const SpillChoice& choice, SpilledPlan& plan) const {
   std::vector<ShardTime> times;
   times.reserve(plan.shards.size());
   for (const SpilledShard& shard : plan.shards) times.push_back(shard.time);
-  const bool reloads = choice.update == UpdatePlace::kHost;
+  const bool reloads = choice.update == UpdatePlace::kHost && !question_.clips;
   const Duration once = closed_form(times);
   plan.closed_form =
       (once - times.front().store) * (choice.passes - 1) + closed_form(times, reloads);
+  if (question_.clips) plan.closed_form += behind_norm(plan);
   const PlanFile& file = plan.file;
   for (const Action& action : file.program.actions) {
     const StepPrice& step = file.prices.step[action.stage.value];
@@ -182,7 +205,7 @@ SpillPrices::Worked SpillPrices::work_out(const SpillChoice& choice, const Shard
   pricing.prices.norm = {};
 
   const PlanDevices devices = devices_of(*inputs.cluster, file.plan, inputs.reserve);
-  SpilledBatch batch{choice.passes, choice.micro_batches, {}, false};
+  SpilledBatch batch{choice.passes, choice.micro_batches, {}, false, question_.clips};
   batch.each.samples = choice.micro_batch_size;
   batch.each.sequence_length = question_.sequence_length;
   batch.reloads_updated = choice.update == UpdatePlace::kHost;

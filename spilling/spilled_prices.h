@@ -52,10 +52,14 @@ class SpillPrices {
   };
   [[nodiscard]] State state_of(int first, int end) const;
   [[nodiscard]] Duration copy_time(std::int64_t bytes) const;
-  [[nodiscard]] Duration store_time(UpdatePlace update, const State& state) const;
+  [[nodiscard]] static Duration update_time(const State& state);
+  // With the optimizer on the device: all that a shard keeps from pass to pass, or step to step.
+  [[nodiscard]] static std::int64_t kept_bytes(const SpillChoice& choice, const State& state);
+  [[nodiscard]] Duration store_time(const SpillChoice& choice, const State& state) const;
   [[nodiscard]] std::int64_t largest_boundary() const;
   void set_shard(const SpillChoice& choice, const ShardCuts& cuts, int shard,
                  StagePrices& prices) const;
+  [[nodiscard]] Duration behind_norm(const SpilledPlan& plan) const;
   void set_totals(const SpillChoice& choice, SpilledPlan& plan) const;
 
   const SpillQuestion& question_;

@@ -1,6 +1,8 @@
 // Two slots: while shard s computes, s + 1 is loaded over s - 1. At the turns nothing is loaded, so
 // that a pass has 2S - 4 loads for S >= 3 shards and none for fewer; where shards are updated on
-// the host, the last pass has two more (one, of a single shard).
+// the host, the last pass has two more (one, of a single shard). With a norm the gradients of all
+// shards go to the host first; those two are updated first, so that the others' updates hide the
+// loads.
 #include "spilling/spilled_program.h"
 
 #include <string>
@@ -26,15 +28,16 @@ class Lists {
       turn();
       for (int s = shards_ - 1; s >= 0; --s) {
         if (s + 1 < shards_) compute(ActionKind::kFusedBackward, s);
-        if (is_last_pass_) add(ActionKind::kOptimizer, s);
+        if (is_last_pass_ && !batch_.clips) add(ActionKind::kOptimizer, s);
         add(ActionKind::kStore, s);
         if (s >= 2) {
           exchange(s, s - 2);
-        } else if (is_last_pass_ && batch_.reloads_updated) {
+        } else if (is_last_pass_ && batch_.reloads_updated && !batch_.clips) {
           exchange(s, s);
         }
       }
     }
+    if (batch_.clips) update_behind_norm();
     lists_.begin = {0, lists_.actions.size()};
     return std::move(lists_);
   }
@@ -50,6 +53,17 @@ class Lists {
   void exchange(int gone, int brought) {
     add(ActionKind::kReshard, gone);
     add(ActionKind::kLoad, brought);
+  }
+  // The norm waits for the last of the copies back, which run in order.
+  void update_behind_norm() {
+    const auto norm = static_cast<std::uint32_t>(lists_.actions.size());
+    lists_.more_waits.push_back({norm, norm - 1, true});
+    add(ActionKind::kNorm, 0);
+    lists_.actions.back().group = GroupId{0};
+    for (int s = 0; s < shards_; ++s) {
+      add(ActionKind::kOptimizer, s);
+      if (s < 2) exchange(s, s);
+    }
   }
   [[nodiscard]] MicroBatchId micro_batch(int m) const {
     return MicroBatchId{static_cast<std::uint32_t>(first_ + m)};
@@ -91,6 +105,7 @@ Program spilled_program(int shards, const SpilledBatch& batch) {
   pipeline.micro_batches = static_cast<std::uint32_t>(micro_batches);
   pipeline.weight_slots = shards > 1 ? 2 : 1;
   program.pipelines = {pipeline};
+  if (batch.clips) program.groups = {{GroupKind::kJob, "job", 1}};
   if (const std::string wrong = order_actions(program, Lists(shards, batch).make());
       !wrong.empty()) {
     throw Error(ErrorKind::kInternal, "spilled_program: " + wrong);

@@ -13,11 +13,13 @@ struct SpilledBatch {
   MicroBatch each;
   // Shards are updated on the host: those that are on the device when a step ends are loaded anew.
   bool reloads_updated = false;
+  // With these: a norm over all gradients comes before every update, so that it can clip them.
+  bool clips = false;
 };
 
 // A step begins and ends with shards 0 and 1 on the device, in two slots (one shard: in one). A
-// shard is copied back in every pass, and updated behind its last gradient: no norm over all
-// gradients comes between. Error{kInternal} where the lists wait for each other.
+// shard is copied back in every pass, and updated behind its last gradient, or with `clips` behind
+// the norm. Error{kInternal} where the lists wait for each other.
 Program spilled_program(int shards, const SpilledBatch& batch);
 
 }  // namespace penstock

@@ -43,6 +43,15 @@ std::vector<std::string> parse_changes(const std::string& text) {
 }  // namespace
 
 void TrainSettings::declare(Options& options) {
+  options.option(
+      "--jobs", "FILE",
+      "instead of PLAN several jobs (penstock.jobs/1), each with a \"plan\" and its options "
+      "as \"train\": they share the --ranks N of this machine as penstock multi schedules "
+      "them, and one that fails stops no other",
+      jobs_);
+  options.option("--jobs-folder", "FOLDER",
+                 "with --jobs: where logs, checkpoints and messages of every job go; default jobs",
+                 jobs_folder_);
   options.repeated("--then", "STEPS:PLAN",
                    "after this many steps the run continues under another plan of the same model "
                    "for as many ranks, without a restart; may be given several times",
@@ -94,6 +103,15 @@ void TrainSettings::declare(Options& options) {
   options.choices({"gloo", "nccl", "loopback"});
   options.option("--device", "NAME", "cpu (default) or cuda", device_);
   options.choices({"cpu", "cuda"});
+  options.flag("--spill",
+               "PLAN is one of plan --spill: the model is on the host, and two shards of it on the "
+               "device at a time; another plan is refused",
+               spill_);
+  options.option(
+      "--host-gb-per-s", "X",
+      "of a spilled plan on the CPU: copies between the device and the host take as long "
+      "as at this speed, each way; default: as memory is",
+      host_bandwidth_);
   options.option("--threads-per-rank", "N", "of LibTorch; default 1", threads_);
   options.flag("--no-pinning", "do not pin ranks to processors of their own", no_pinning_);
   options.option("--time-out", "TIME",
@@ -186,6 +204,10 @@ TrainOptions TrainSettings::train_options() const {
   }
   if (options.transport == TransportKind::kNccl && options.device == "cpu") {
     bad_option("--transport", "nccl moves data between GPUs only", "add --device cuda");
+  }
+  if (host_bandwidth_) {
+    options.host_bandwidth =
+        BytesPerSecond{parse_number("--host-gb-per-s", *host_bandwidth_, 1e-3, 1e4) * 1e9};
   }
   options.threads_per_rank = parse_count("--threads-per-rank", threads_, 1, 1);
   options.pin_threads = !no_pinning_;
@@ -312,13 +334,26 @@ void TrainSettings::refuse_for_ranks_that_sleep() const {
   of_training.insert(of_training.end(), {"--tensorboard", "--seed"});
   refuse_given(given_, of_training, "ranks that sleep (--virtual) train nothing", help);
   refuse_given(given_,
-               {"--transport", "--device", "--threads-per-rank", "--no-pinning", "--rank",
-                "--local-rank", "--master"},
+               {"--transport", "--device", "--host-gb-per-s", "--threads-per-rank", "--no-pinning",
+                "--rank", "--local-rank", "--master"},
                kAllAreThreads, help);
   refuse_given(given_,
                {"--checkpoints", "--checkpoint-every", "--between-failures", "--checkpoint-keep",
                 "--mirror", "--resume", "--resume-if-any", "--may-change"},
                "ranks that sleep (--virtual) have no weights to keep", help);
+}
+
+int TrainSettings::ranks_of_jobs() const {
+  std::vector<std::string> others = given_;
+  std::erase_if(others, [](const std::string& name) {
+    return name == "--jobs" || name == "--jobs-folder" || name == "--ranks" || name == "--json";
+  });
+  refuse_given(given_, others, "with --jobs every job has its own",
+               "put it into \"train\" of the jobs that it is for");
+  if (!ranks_) {
+    bad_option("--ranks", "how many ranks the jobs share is not known", "add --ranks 2");
+  }
+  return parse_int("--ranks", *ranks_, 1, 1024);
 }
 
 void TrainSettings::refuse_number_of_ranks() const {

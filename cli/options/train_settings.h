@@ -45,6 +45,13 @@ class TrainSettings {
   [[nodiscard]] std::int64_t stretch() const;
   // On a clock that jumps from event to event.
   [[nodiscard]] bool jumps() const;
+  // A file of jobs instead of a plan, where their files go, and the ranks that they share.
+  // Error{kBadInput} for options that each job has itself.
+  [[nodiscard]] const std::optional<std::string>& jobs() const { return jobs_; }
+  [[nodiscard]] std::string jobs_folder() const { return jobs_folder_.value_or("jobs"); }
+  [[nodiscard]] int ranks_of_jobs() const;
+  // Whether the plan must be a spilled one.
+  [[nodiscard]] bool spills() const { return spill_; }
   // By rank of the job.
   [[nodiscard]] std::map<int, VirtualSlowness> slow_ranks_to_try() const;
   // Whether somebody looks for slow ranks, and where their machines go.
@@ -79,13 +86,13 @@ class TrainSettings {
   std::optional<std::string> dtype_, steps_, seed_;
   std::optional<std::string> transport_, device_, threads_, time_out_, log_;
   std::optional<std::string> checkpoints_, checkpoint_every_, checkpoint_keep_, may_change_;
-  std::optional<std::string> between_failures_;
+  std::optional<std::string> between_failures_, host_bandwidth_, jobs_, jobs_folder_;
   std::optional<std::string> rank_, ranks_, local_rank_, master_, stretch_;
   std::vector<std::string> then_, slow_;
   SlowWatchOptions slow_watch_;
   bool timeline_ = false, resume_ = false, resume_if_any_ = false, no_pinning_ = false,
        virtual_ = false;
-  bool no_sleep_ = false, mirror_ = false;
+  bool no_sleep_ = false, mirror_ = false, spill_ = false;
 };
 
 }  // namespace penstock

@@ -163,6 +163,16 @@ class Asking {
       if (!cluster_) cluster_ = {book.value.cluster, book.file};
       why_not = "the smallest plan of its book takes more GPUs";
     }
+    if (!job.plan.empty()) {
+      const Loaded<PlanFile> plan = load_plan(job.plan);
+      add_input("plan", plan.file);
+      const int ranks = plan.value.plan.devices();
+      if (ranks <= gpus_) {
+        model.options = {
+            {ranks, time_of(job, plan.value.prediction.step_time), layout_line(plan.value.plan)}};
+      }
+      why_not = fmt::format("its plan takes {}", count_of(ranks, "GPU"));
+    }
     put_measured(job, gpus_, model.options);
     if (!job.units.empty()) {
       model.units = UnitTask{job.name, job.units, job.steps - job.done_steps};

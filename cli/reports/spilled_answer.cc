@@ -115,6 +115,7 @@ std::string partition_words(const std::string& partitioner) {
 }
 
 std::vector<std::string> notes_of(const SpilledPlan& plan, const KnownHost& host) {
+  const bool clips = plan.file.executor.optimizer == OptimizerGate::kGlobalBarrier;
   std::vector<std::string> notes;
   notes.push_back(
       fmt::format("Host link: {} GB/s, {}; {}.", significant(host.host.bandwidth.value / 1e9, 4),
@@ -122,10 +123,11 @@ std::vector<std::string> notes_of(const SpilledPlan& plan, const KnownHost& host
   if (plan.update == UpdatePlace::kHost) {
     notes.push_back(
         fmt::format("Assumed: the host updates a billion parameters in {} s, as ZeRO-Offload's "
-                    "Adam does, beside "
-                    "the copies back; clipping by the global norm would put all updates behind the "
-                    "last of them.",
-                    significant(kHostUpdatePsPerParameter * 1e-3, 2)));
+                    "Adam does, {}.",
+                    significant(kHostUpdatePsPerParameter * 1e-3, 2),
+                    clips ? "all of them behind the last copy back, since gradients are clipped"
+                          : "beside the copies back; clipping by the global norm (--clipping) puts "
+                            "all updates behind the last of them"));
   }
   return notes;
 }
@@ -192,6 +194,11 @@ void SpillOptions::declare(Options& options) {
   options.flag("--spill",
                "on one GPU: keep the model on the host, and two shards of it on the GPU at a time",
                spill);
+  options.flag(
+      "--clipping",
+      "with --spill: updates wait for the norm over all gradients, so that train --clip-norm "
+      "can clip them",
+      clips);
   options.option("--shards", "I,J,...",
                  "with --spill: the last section of every shard, instead of a search", shards);
   options.option("--host-gib", "X",
@@ -203,7 +210,7 @@ void SpillOptions::declare(Options& options) {
 }
 
 std::vector<std::string> SpillOptions::names() {
-  return {"--shards", "--host-gib", "--host-gb-per-s"};
+  return {"--clipping", "--shards", "--host-gib", "--host-gb-per-s"};
 }
 
 Answer spilled_answer(const Question& question, const SpillOptions& options,
@@ -212,6 +219,7 @@ Answer spilled_answer(const Question& question, const SpillOptions& options,
   const std::string device = device_of(question);
   const KnownHost host = host_asked(question, options, device);
   SpillQuestion asked = spill_question(question, device, host.host);
+  asked.clips = options.clips;
   if (options.shards) asked.last_sections = listed_shards(*options.shards);
   SpillAnswer answer = spill(asked);
   if (!answer.plan) {
@@ -230,7 +238,7 @@ Answer spilled_answer(const Question& question, const SpillOptions& options,
   if (format == TableFormat::kJson) return json_answer(json_of(question, report));
   std::string text = spill_text(report, screen, in_full);
   if (output) {
-    text += fmt::format("\nThe plan is in {0}; next: penstock train {0} --virtual\n",
+    text += fmt::format("\nThe plan is in {0}; next: penstock train --spill {0} --data FILE\n",
                         shell_word(*output));
   }
   return report_answer(std::move(text));

@@ -15,7 +15,7 @@
 namespace penstock {
 
 struct SpillOptions {
-  bool spill = false;
+  bool spill = false, clips = false;
   std::optional<std::string> shards, host_gib, host_bandwidth;
 
   void declare(class Options& options);

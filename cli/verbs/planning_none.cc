@@ -3,6 +3,7 @@
 
 #include "cli/parts/book_plan.h"
 #include "cli/parts/document_plans.h"
+#include "cli/parts/jobs_run.h"
 #include "cli/parts/model_cutpoints.h"
 #include "cli/reports/large_plans.h"
 #include "cli/reports/predict_launch.h"
@@ -52,6 +53,14 @@ std::unique_ptr<DocumentPlans> document_plans(const Loaded<PlanFile>& /*layout*/
   throw Error(ErrorKind::kMissingResource,
               "--documents: every step is worked out by the planner, without which this penstock "
               "was built\nhelp: train with --data, or reconfigure with -DPENSTOCK_PLANNER=ON");
+}
+
+Answer run_jobs_of_file(const JobsToRun& wanted, Screen) {
+  throw Error(
+      ErrorKind::kMissingResource,
+      wanted.file +
+          ": jobs are scheduled by the planner, without which this penstock was built\nhelp: "
+          "train them one by one, or reconfigure with -DPENSTOCK_PLANNER=ON");
 }
 
 // Lists stay rolled up only where generators can tell that they are a schedule's.

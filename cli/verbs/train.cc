@@ -24,6 +24,7 @@
 #include "cli/options/train_settings.h"
 #include "cli/parts/book_plan.h"
 #include "cli/parts/document_plans.h"
+#include "cli/parts/jobs_run.h"
 #include "cli/verbs/verbs.h"
 #include "core/values/error.h"
 #include "morphing/checkpoint_interval.h"
@@ -53,6 +54,8 @@ constexpr const char* kExamples =
   penstock train plan.json --data 'tokens/*.bin' --dtype uint16 --steps 1000
   penstock train plan.json --data corpus.txt --steps 1000 --slow-ranks --slow-machines slow.out
   penstock train plan.json --documents docs.jsonl --tokens-per-batch 16384 --steps 1000
+  penstock train --jobs jobs.json --ranks 2 --jobs-folder results
+  penstock train --spill spilled.json --data corpus.txt --host-gb-per-s 2
   penstock train plan.json --virtual --steps 3 --log run.jsonl --timeline
   torchrun --nnodes 1:4 --no-python penstock train --book book.json --data corpus.txt --checkpoints ckpt --resume-if-any
   torchrun --nnodes 2 --nproc-per-node 4 --no-python penstock train plan.json --data corpus.txt
@@ -443,6 +446,21 @@ void leave_out_surplus(Request& request) {
   request.place->ranks = used;
 }
 
+// Each in a process of its own.
+Answer train_jobs(const Request& request, bool has_plan, TrainingSignals& signals, Screen screen) {
+  JobsToRun jobs;
+  jobs.file = *request.settings.jobs();
+  if (has_plan) {
+    throw_bad_input("--jobs: there is a plan, too\nhelp: leave out one of the two");
+  }
+  jobs.folder = request.settings.jobs_folder();
+  jobs.ranks = request.settings.ranks_of_jobs();
+  jobs.json = request.json;
+  jobs.is_stopped = [&signals] { return signals.requested() != RunRequest::kGoOn; };
+  signals.keep_interrupts();
+  return run_jobs_of_file(jobs, screen);
+}
+
 }  // namespace
 
 Answer run_train(const Arguments& arguments, Screen screen) {
@@ -473,6 +491,8 @@ Answer run_train(const Arguments& arguments, Screen screen) {
                  "the plan names the model, by the profile that it was made from");
   if (auto help = options.parse(arguments, screen)) return help_answer(*help);
 
+  if (request.settings.jobs())
+    return train_jobs(request, path.has_value() || book, signals, screen);
   request.options = request.settings.train_options();
   if (path.has_value() == book.has_value()) {
     throw_bad_input(path ? "--book: there is a plan file, too\nhelp: leave out one of the two"
@@ -485,6 +505,11 @@ Answer run_train(const Arguments& arguments, Screen screen) {
   request.plans = {{0, std::make_shared<const PlanFile>(request.plan.value), request.plan.file.path,
                     request.plan.file.hash}};
   add_later_plans(request.settings.later_plans(), request.plans);
+  if (request.settings.spills() && !request.plan.value.program.has_slots()) {
+    throw_bad_input("--spill: " + request.plan.file.path +
+                    " keeps all weights on its devices\nhelp: make one with penstock plan --gpus 1 "
+                    "--spill -o, or leave out --spill");
+  }
   const std::optional<LaunchedPart> part = machine.part(request.plan.value.plan.devices());
   // A launcher among several is no rank, whatever the environment of who started it says.
   const bool launches = part && !has_launcher(request.environment);

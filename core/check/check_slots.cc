@@ -12,6 +12,7 @@ namespace {
 // What a stage's slot holds between its LOAD and its RESHARD.
 struct Held {
   bool seen = false, in_slot = false, was_in_slot = false;
+  bool is_stored = false;  // the host has its gradients, and nothing has changed them since
   const Action* changed = nullptr;  // the last action that the host does not know of
 };
 
@@ -72,12 +73,15 @@ class SlotCheck {
       stage.in_slot = true;
       return;
     }
+    // On the host.
+    if (action.kind == ActionKind::kOptimizer && stage.is_stored) return;
     if (!stage.in_slot) {
       findings_.add(place_, name + ": its stage is in no slot; a LOAD is missing before it");
       stage.in_slot = true;  // said once
     }
     if (action.kind == ActionKind::kStore) {
       stage.changed = nullptr;
+      stage.is_stored = true;
     } else if (action.kind == ActionKind::kReshard) {
       if (stage.changed != nullptr) {
         findings_.add(place_, name + " loses what " + name_of(program_, *stage.changed) +
@@ -87,6 +91,7 @@ class SlotCheck {
       stage.changed = nullptr;
     } else if (changes(action.kind)) {
       stage.changed = &action;
+      stage.is_stored = false;
     }
   }
   // Gradients add up on the device, and the optimizer and collectives write there.

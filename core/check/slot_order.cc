@@ -63,6 +63,13 @@ class SlotWalk {
     if (action.kind == ActionKind::kLoad) {
       load(action.stage, node);
       follow_store(action.stage, node);
+      if (updated_.contains(action.stage)) network_.follows(node, updated_.at(action.stage));
+      return;
+    }
+    // On the host, once the gradients are there and nothing adds to them.
+    if (action.kind == ActionKind::kOptimizer && complete_on_host_.contains(action.stage)) {
+      follow_store(action.stage, node);
+      updated_.insert_or_assign(action.stage, node);
       return;
     }
     const auto slot = std::find_if(slots_.begin(), slots_.end(),
@@ -74,6 +81,7 @@ class SlotWalk {
     }
     if (action.kind == ActionKind::kStore) {
       stored_[action.stage] = node;
+      complete_on_host_.insert(action.stage);
     } else if (action.kind == ActionKind::kReshard) {
       follow_store(action.stage, node);
       *slot = {{}, {}, node, at + 1, {}};
@@ -84,6 +92,7 @@ class SlotWalk {
                          action.kind == ActionKind::kRecompute ||
                          action.kind == ActionKind::kInputGradient;
       if (!reads) follow_store(action.stage, node);
+      if (!reads) complete_on_host_.erase(action.stage);
       slot->users.push_back(node);
     }
   }
@@ -114,7 +123,8 @@ class SlotWalk {
   HostLink link_;
   LongestPath& network_;
   std::vector<Slot> slots_;
-  std::map<StageId, Node> stored_;
+  std::map<StageId, Node> stored_, updated_;
+  std::set<StageId> complete_on_host_;
   std::optional<Node> copied_in_, copied_out_;
 };
 

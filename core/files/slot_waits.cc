@@ -5,6 +5,9 @@
 // start of the step come before. So which RESHARD it waits for is known without any time, the
 // replay stays one pass, and a real runtime can allocate its slots once. A stage whose first action
 // is not its LOAD is in a slot when the step begins: steps repeat, so it was left there.
+//
+// An OPT behind the STORE that brought the stage's gradients to the host is done there: it needs no
+// slot, waits for the STORE, and the next LOAD waits for it.
 #include "core/files/slot_waits.h"
 
 #include <cstdint>
@@ -46,6 +49,8 @@ class RankSlots {
     bool seen = false, is_resident = false;
     std::uint32_t load = kNone, store = kNone;                    // the last ones, if any
     std::uint32_t last_compute = kNone, last_collective = kNone;  // since it was loaded
+    bool is_stored = false;                                       // nothing has changed it since
+    std::uint32_t update = kNone;  // on the host, of what was stored last
   };
 
   void note_residents() {
@@ -67,6 +72,11 @@ class RankSlots {
     if (use == SlotUse::kNothing) return {};
     StageState& stage = stages_[action.stage.value];
     if (use == SlotUse::kTakes) return load(at, stage);
+    if (rule_of(action.kind).updates && stage.is_stored) {
+      wait(at, stage.store);
+      stage.update = at;
+      return {};
+    }
     if (!stage.is_resident) {
       return name(at) + " needs stage " + std::to_string(action.stage.value) +
              ", which is in no slot there; put " + std::to_string(action.stage.value) +
@@ -76,6 +86,7 @@ class RankSlots {
       case SlotUse::kCopies:
         wait_for_users(at, stage);
         stage.store = at;
+        stage.is_stored = true;
         break;
       case SlotUse::kFrees:
         wait_for_users(at, stage);
@@ -93,7 +104,10 @@ class RankSlots {
     const ActionKind kind = lists_.actions[at].kind;
     wait(at, stage.load);
     // What is being copied stays as it is.
-    if (rule_of(kind).slot == SlotUse::kChanges) wait(at, stage.store);
+    if (rule_of(kind).slot == SlotUse::kChanges) {
+      wait(at, stage.store);
+      stage.is_stored = false;
+    }
     (is_compute(kind) ? stage.last_compute : stage.last_collective) = at;
   }
 
@@ -111,6 +125,7 @@ class RankSlots {
              std::to_string(slots_) + "; put the RESHARD of one of them before it";
     }
     wait(at, stage.store);  // the host must have what it brings
+    wait(at, stage.update);
     stage.is_resident = true;
     stage.load = at;
     stage.last_compute = stage.last_collective = kNone;

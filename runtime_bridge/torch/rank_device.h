@@ -11,6 +11,8 @@
 #include "training/copy_engine.h"
 #include "training/device.h"
 #include "training/key_value_store.h"
+#include "training/slot_link.h"
+#include "training/throttled_link.h"
 #include "training/transport.h"
 
 namespace penstock {
@@ -21,6 +23,11 @@ std::string words_of_device(const std::string& name);
 std::unique_ptr<Device> make_rank_device(const std::string& name, int local_rank);
 // To and from tensors of the device, for checkpoints.
 BufferCopy make_rank_copy(const std::string& name);
+// Of a rank whose model is spilled: no more than `limit` of memory on a CPU, where the device is
+// only accounted for.
+std::unique_ptr<Device> make_limited_device(const std::string& name, int local_rank, Bytes limit);
+std::unique_ptr<SlotLink> make_slot_link(const std::string& name, int local_rank,
+                                         const ThrottledLinkOptions& options);
 // For ranks that are threads; nullptr: host memory.
 std::unique_ptr<CopyEngine> make_rank_copies(const std::string& name);
 // `transport` for tensors of the device: through pinned memory where it moves host memory only.

@@ -1,6 +1,7 @@
 #include "core/values/error.h"
 #include "runtime_bridge/torch/rank_device.h"
 #include "training/torch/cpu_device.h"
+#include "training/torch/limited_cpu_device.h"
 
 namespace penstock {
 namespace {
@@ -27,6 +28,18 @@ std::string words_of_device(const std::string& name) {
 std::unique_ptr<Device> make_rank_device(const std::string& name, int /*local_rank*/) {
   require_device(name);
   return make_cpu_device();
+}
+
+std::unique_ptr<Device> make_limited_device(const std::string& name, int /*local_rank*/,
+                                            Bytes limit) {
+  require_device(name);
+  return make_limited_cpu_device(limit);
+}
+
+std::unique_ptr<SlotLink> make_slot_link(const std::string& name, int /*local_rank*/,
+                                         const ThrottledLinkOptions& options) {
+  require_device(name);
+  return make_throttled_link(options);
 }
 
 BufferCopy make_rank_copy(const std::string& name) {

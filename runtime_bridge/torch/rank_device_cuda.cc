@@ -5,10 +5,12 @@
 #include "training/cuda/cuda_copies.h"
 #include "training/cuda/cuda_device.h"
 #include "training/cuda/cuda_devices.h"
+#include "training/cuda/cuda_slot_link.h"
 #include "training/cuda/pinned_staging.h"
 #include "training/cuda/torch_cuda_allocator.h"
 #include "training/nccl/nccl_transport.h"
 #include "training/torch/cpu_device.h"
+#include "training/torch/limited_cpu_device.h"
 
 namespace penstock {
 namespace {
@@ -33,6 +35,17 @@ std::unique_ptr<Device> make_rank_device(const std::string& name, int local_rank
   if (is_cpu(name)) return make_cpu_device();
   const int gpu = choose_cuda_device(local_rank);
   return make_cuda_device(gpu, torch_cuda_allocator(gpu));
+}
+
+std::unique_ptr<Device> make_limited_device(const std::string& name, int local_rank, Bytes limit) {
+  return is_cpu(name) ? make_limited_cpu_device(limit) : make_rank_device(name, local_rank);
+}
+
+std::unique_ptr<SlotLink> make_slot_link(const std::string& name, int local_rank,
+                                         const ThrottledLinkOptions& options) {
+  if (is_cpu(name)) return make_throttled_link(options);
+  const int gpu = choose_cuda_device(local_rank);
+  return make_cuda_slot_link(gpu, torch_cuda_allocator(gpu), options.duplex);
 }
 
 BufferCopy make_rank_copy(const std::string& name) {

@@ -5,9 +5,12 @@
 // before any rank starts where the lists of messages could deadlock on NCCL.
 #include "runtime_bridge/torch/train_rank.h"
 
+#include <algorithm>
+#include <fstream>
 #include <functional>
 #include <optional>
 #include <set>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,6 +26,7 @@
 #include "runtime_bridge/rank_program.h"
 #include "runtime_bridge/rank_threads.h"
 #include "runtime_bridge/rendezvous_lists.h"
+#include "runtime_bridge/spilled_budget.h"
 #include "runtime_bridge/torch/rank_checkpoints.h"
 #include "runtime_bridge/torch/rank_device.h"
 #include "runtime_bridge/wait_for_ranks.h"
@@ -31,6 +35,8 @@
 #include "training/loopback.h"
 #include "training/pin_to_processor.h"
 #include "training/torch/library.h"
+#include "training/torch/spilled_state.h"
+#include "training/torch/spilled_work.h"
 #include "training/torch/torch_state.h"
 #include "training/torch/torch_work.h"
 
@@ -115,13 +121,17 @@ class Rank {
   // `processors`: those of the job, if they are claimed already.
   Rank(const TrainJob& job, int local_rank, const std::optional<std::vector<int>>& processors)
       : job_(job) {
+    const PlanFile& plan = *job.plans.front().plan;
+    if (is_spilled(plan)) link_ = link_of(plan, local_rank);  // its threads are not pinned
     if (job.options.device == "cpu") {
       set_library_threads(job.options.threads_per_rank);
       if (pins(job.options)) {
         pin_to_one_of(processors ? *processors : claim_processors(1, local_rank), local_rank);
       }
     }
-    device_ = make_rank_device(job.options.device, local_rank);
+    device_ =
+        link_ ? make_limited_device(job.options.device, local_rank, spilled_budget(plan).capacity)
+              : make_rank_device(job.options.device, local_rank);
   }
 
   // `of_copies`: moves host memory; nothing: no state is mirrored.
@@ -143,7 +153,10 @@ class Rank {
     options.evaluation = job_.options.evaluation;
     PlansByStep by_step(job_.plans);
     ProgramSource& source = job_.source ? *job_.source : by_step;
-    TorchState state(model_of(*job_.plans.front().plan), job_.options.training, *device_);
+    if (link_ && hooks.note) {
+      hooks.note(words_of(spilled_budget(*job_.plans.front().plan), job_.options.host_bandwidth));
+    }
+    const std::unique_ptr<RankState> state = make_state();
     RunRankHooks of_run{hooks.observer, hooks.control, checkpoints_.get()};
     of_run.ready = ready;
     std::optional<TimedCheckpoints> timed;
@@ -167,8 +180,8 @@ class Rank {
         at_loss(failure, rank, *checkpoints_);
       };
     }
-    RankParts parts{&state, [&](const auto& /*plan*/, const RankProgram& program) {
-                      return make_work(program, state);
+    RankParts parts{state.get(), [&](const auto& /*plan*/, const RankProgram& program) {
+                      return make_work(program, *state);
                     }};
     MirrorCosts costs;
     if (of_copies != nullptr) {
@@ -183,16 +196,46 @@ class Rank {
                  ", went to another rank after every step: " + to_text(costs.time / costs.steps) +
                  " in the mean");
     }
-    if (hooks.note && transport.rank() == 0)
-      tell_memory(*source.plan_from(job_.first_step).plan, state, hooks);
+    if (const auto* held = dynamic_cast<const TorchState*>(state.get());
+        held != nullptr && hooks.note && transport.rank() == 0) {
+      tell_memory(*source.plan_from(job_.first_step).plan, *held, hooks);
+    }
+    if (link_ && hooks.note) {
+      hooks.note("the device held " + to_text(device_->peak_memory()) + " at most, of " +
+                 to_text(spilled_budget(*job_.plans.front().plan).peak) + " predicted");
+    }
     checkpoints_->finish();
     return end;
   }
 
  private:
-  std::unique_ptr<RankWork> make_work(const RankProgram& program, TorchState& state) {
+  std::unique_ptr<SlotLink> link_of(const PlanFile& plan, int local_rank) const {
+    ThrottledLinkOptions options;
+    options.bandwidth = job_.options.host_bandwidth;
+    options.duplex = plan.executor.host_link == HostLink::kDuplex;
+    options.begin_thread = [threads = job_.options.threads_per_rank] {
+      set_library_threads(threads);
+    };
+    return make_slot_link(job_.options.device, local_rank, options);
+  }
+
+  std::unique_ptr<RankState> make_state() {
+    const ModelDescription& model = model_of(*job_.plans.front().plan);
+    if (link_) {
+      return std::make_unique<SpilledState>(model, job_.options.training, *device_, *link_);
+    }
+    return std::make_unique<TorchState>(model, job_.options.training, *device_);
+  }
+
+  std::unique_ptr<RankWork> make_work(const RankProgram& program, RankState& state) {
     if (!std::exchange(is_served_, true)) checkpoints_->serve(state);
-    auto work = std::make_unique<TorchWork>(program.setup, state, *job_.data.tokens);
+    if (link_) {
+      return std::make_unique<SpilledWork>(program.setup, dynamic_cast<SpilledState&>(state),
+                                           *job_.data.tokens,
+                                           slot_schedule(*job_.plans.front().plan));
+    }
+    auto work = std::make_unique<TorchWork>(program.setup, dynamic_cast<TorchState&>(state),
+                                            *job_.data.tokens);
     if (job_.data.evaluation) work->evaluate_on(*job_.data.evaluation);
     work_ = work.get();
     rank_ = program.setup.rank;
@@ -212,7 +255,7 @@ class Rank {
   // The plan has prices for I and W of these sections, and the run will not keep them. The sections
   // of all replicas are the same.
   void tell_what_is_not_split(const TrainHooks& hooks) {
-    if (replica_ > 0) return;
+    if (replica_ > 0 || work_ == nullptr) return;
     for (const std::string& section : work_->not_split()) {
       if (!told_.insert(section).second) continue;
       hooks.note("rank " + std::to_string(rank_) + " cannot split the backward of section " +
@@ -229,10 +272,11 @@ class Rank {
   }
 
   const TrainJob& job_;
-  const TorchWork* work_ = nullptr;  // of the run that is under way
+  const TorchWork* work_ = nullptr;  // of the run that is under way; none of a spilled model
   int rank_ = 0, replica_ = 0;
-  bool is_served_ = false;      // checkpoints_ know the state
-  std::set<std::string> told_;  // that they cannot be split
+  bool is_served_ = false;          // checkpoints_ know the state
+  std::set<std::string> told_;      // that they cannot be split
+  std::unique_ptr<SlotLink> link_;  // of a spilled model
   std::unique_ptr<Device> device_;
   std::unique_ptr<RankCheckpoints> checkpoints_;
 };
@@ -298,6 +342,41 @@ std::unique_ptr<Transport> make_gloo(const LaunchEnvironment& place, const Train
   return staged(make_gloo_transport(gloo), options.device, place.local_rank);
 }
 
+void require_spilled_job(const TrainJob& job) {
+  const bool spills = std::ranges::any_of(
+      job.plans, [](const PlanFromStep& each) { return is_spilled(*each.plan); });
+  if (!spills) {
+    if (job.options.host_bandwidth) {
+      throw_bad_input(
+          "--host-gb-per-s: the plan keeps all weights on the device\nhelp: leave it out, or plan "
+          "with --spill");
+    }
+    return;
+  }
+  if (job.plans.size() > 1) {
+    throw_bad_input(
+        "--then: a spilled plan runs alone\nhelp: go on under another plan with "
+        "--checkpoints and --resume");
+  }
+  if (!job.options.data.documents.empty()) {
+    throw_bad_input(
+        "--documents: every step has a plan of its own, and a spilled plan runs alone\nhelp: train "
+        "with --data, or plan without --spill");
+  }
+  if (job.options.evaluation.every > 0) {
+    throw_bad_input(
+        "--eval-every: a spilled model is not judged while it trains\nhelp: judge its "
+        "checkpoints under a plan without --spill");
+  }
+  if (job.options.host_bandwidth && job.options.device != "cpu") {
+    throw_bad_input("--host-gb-per-s: the link of a GPU is as fast as it is\nhelp: leave it out");
+  }
+  std::ifstream meminfo("/proc/meminfo");
+  std::stringstream text;
+  text << meminfo.rdbuf();
+  require_host_memory(spilled_budget(*job.plans.front().plan).host, text.str());
+}
+
 }  // namespace
 
 void check_training(const TrainJob& job) {
@@ -309,6 +388,7 @@ void check_training(const TrainJob& job) {
         "or files of token ids; or documents with --documents");
   }
   require_one_run(job.plans);
+  require_spilled_job(job);
   for (const PlanFromStep& planned : job.plans) {
     require_tensors(*planned.plan, of_documents);
     const std::vector<RankProgram> programs =

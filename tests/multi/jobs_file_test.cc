@@ -28,14 +28,15 @@ std::string refused(const std::string& jobs) {
 
 }  // namespace
 
-TEST_CASE("a job is a model, a book, times of steps, or units") {
+TEST_CASE("a job is a model, a plan, a book, times of steps, or units") {
   const JobsFile file = read(R"(
     {"name": "a", "model": "p.json", "global_batch": 512, "epochs": 3, "samples_per_epoch": 1025},
     {"name": "b", "book": "b.json", "steps": 10, "done_steps": 4, "running_on": [0, 1]},
     {"name": "c", "step_times": [{"gpus": 1, "step_s": 10}, {"gpus": 4, "step_ms": 400}],
      "steps": 1, "deadline_s": 60, "weight": 2},
     {"name": "d", "units": [{"compute_s": 1}, {"shard": 0, "compute_s": 3, "load_s": 0.5,
-     "store_ms": 20}], "steps": 2})");
+     "store_ms": 20}], "steps": 2},
+    {"name": "e", "plan": "e.json", "train": ["--data", "e.txt"], "steps": 3})");
   CHECK(file.jobs[0].steps == 9);  // 1025 samples are three steps of 512
   CHECK(file.jobs[1].done_steps == 4);
   CHECK(file.jobs[1].running_on == std::vector<int>{0, 1});
@@ -44,6 +45,8 @@ TEST_CASE("a job is a model, a book, times of steps, or units") {
   CHECK(file.jobs[3].units[0] == TaskUnit{0, seconds(1), {}, {}});
   CHECK(file.jobs[3].units[1] ==
         TaskUnit{0, seconds(3), std::chrono::milliseconds(500), std::chrono::milliseconds(20)});
+  CHECK(file.jobs[4].plan == "e.json");
+  CHECK(file.jobs[4].train == std::vector<std::string>{"--data", "e.txt"});
   const std::string written = to_text(write_jobs_file(file));
   CHECK(read_jobs_file(parse_json(written, "w.json"), "w.json") == file);
 }
@@ -60,6 +63,10 @@ TEST_CASE("what is wrong with a job is said with its place") {
             .find("two jobs are called \"a\"") != std::string::npos);
   CHECK(refused(R"({"name": "a", "book": "b", "steps": 1, "step": 3})").find("step") !=
         std::string::npos);
+  CHECK(refused(R"({"name": "a", "book": "b", "plan": "p", "steps": 1})").find("not two of them") !=
+        std::string::npos);
+  CHECK(refused(R"({"name": "a", "book": "b", "train": [], "steps": 1})")
+            .find("it belongs to a \"plan\"") != std::string::npos);
   CHECK(refused(R"({"name": "a", "units": [{"compute_s": 1}], "steps": 5000001})")
             .find("5,000,000 units") != std::string::npos);
   CHECK(refused(R"({"name": "a", "units": [{"compute_s": 100000}], "steps": 4000000})")

@@ -209,9 +209,25 @@ class Sweeps {
     return {};
   }
 
+  // An OPT of a stage that nothing has changed since it was stored.
+  [[nodiscard]] bool is_on_host(std::uint32_t i) const {
+    if (at(i).kind != K::kOptimizer) return false;
+    const auto& list = rank(i);
+    for (std::size_t place = place_[i]; place > 0; --place) {
+      const std::uint32_t k = list[place - 1];
+      if (at(k).stage != at(i).stage) continue;
+      const K kind = at(k).kind;
+      if (kind == K::kStore) return true;
+      const bool reads = kind == K::kForward || kind == K::kRecompute || kind == K::kInputGradient;
+      if (needs_slot(kind) && !reads && !is_on_host(k)) return false;
+    }
+    return false;
+  }
+
   void slots(std::uint32_t i) const {
     if (slots_of(i) == 0) return;
     const K kind = at(i).kind;
+    if (is_on_host(i)) return follow(last_of_stage(i, [](K of) { return of == K::kStore; }));
     const auto is_store = [](K of) { return of == K::kStore; };
     if (needs_slot(kind)) {
       follow(load_of(i));
@@ -222,12 +238,14 @@ class Sweeps {
       follow(load_of(i));
       for (std::size_t place = place_[i]; place > 0; --place) {
         const std::uint32_t k = rank(i)[place - 1];
-        if (at(k).stage == at(i).stage && needs_slot(at(k).kind)) follow(k);
+        if (at(k).stage == at(i).stage && needs_slot(at(k).kind) && !is_on_host(k)) follow(k);
       }
     }
     if (kind == K::kReshard) follow(last_of_stage(i, is_store));
     if (kind == K::kLoad) {
       follow(last_of_stage(i, is_store));
+      const auto update = last_of_stage(i, [](K of) { return of == K::kOptimizer; });
+      if (update && is_on_host(*update)) follow(update);
       follow(freed_for(i));
     }
   }

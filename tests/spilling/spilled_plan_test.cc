@@ -109,6 +109,26 @@ TEST_CASE("listed shards are kept as they are, and the searched ones are no slow
   CHECK(listed.plan->step() >= searched.plan->step());
 }
 
+TEST_CASE("with clipping all updates are the host's, behind the norm, and the checker agrees") {
+  Question question;
+  question.asked.clips = true;
+  const SpillAnswer answer = spill(question.asked);
+  REQUIRE(answer.plan.has_value());
+  const SpilledPlan& plan = *answer.plan;
+  CHECK(first_finding(plan.file).empty());
+  CHECK(plan.update == UpdatePlace::kHost);
+  CHECK(plan.file.executor.optimizer == OptimizerGate::kGlobalBarrier);
+  const double to_form =
+      static_cast<double>(plan.step().count()) / static_cast<double>(plan.closed_form.count());
+  CHECK(to_form >= 0.98);
+  CHECK(to_form <= 1.02);
+  // 6.7 billion parameters at 0.22 s a billion, on top of a step without a norm.
+  question.asked.clips = false;
+  const Duration without = spill(question.asked).plan->step();
+  CHECK(plan.step() >= without);
+  CHECK(plan.step() <= without + Duration{1'600'000'000});
+}
+
 TEST_CASE("what cannot be is answered with the reason") {
   Question question;
   question.asked.host.memory = Bytes{50 * kGiB};

@@ -78,6 +78,25 @@ TEST_CASE("the list of three shards is the one that the documentation has") {
         "0STORE");
 }
 
+// Three shards, F = 0.2 s, B = 0.6 s with the forward, L = 1/3 s, W = 0.1 s, O = 0.05 s on the
+// host:
+//
+//   compute  F0 0..0.2  F1 ..0.4  F2 0.533..0.733  B2 ..1.333  B1 ..1.933  B0 ..2.533
+//            O0 2.633..2.683  O1 ..2.733  O2 ..2.783
+//   in       L2 0.2..0.533  L0 1.433..1.767  L0 2.683..3.017  L1 3.017..3.350
+//   out      W2 1.333..1.433  W1 1.933..2.033  W0 2.533..2.633, and then the norm
+TEST_CASE("with a norm the updates follow the last copy back, and loads of shards 0 and 1 theirs") {
+  SpilledBatch batch;
+  batch.reloads_updated = batch.clips = true;
+  const Program program = spilled_program(3, batch);
+  CHECK(list_of(program) ==
+        "0F0 0RESHARD 2LOAD 1F0 2F0 2B0 2STORE 2RESHARD 0LOAD 1B0 1STORE 0B0 0STORE 0NORM 0OPT "
+        "0RESHARD 0LOAD 1OPT 1RESHARD 1LOAD 2OPT");
+  StagePrices prices = prices_of(equal(3, milliseconds(100)));
+  for (StepPrice& step : prices.step) step.optimizer.duration = milliseconds(50);
+  CHECK(simulate(program, prices, {}).step_end - SimTime{} == Duration{3'349'999'999});
+}
+
 // H1: max(0, 2S - 4) loads and S copies back in a pass; two loads more (one of a single shard)
 // where the host updates.
 TEST_CASE("a pass loads 2S - 4 shards and copies each back once") {

@@ -8,10 +8,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <optional>
+#include <string>
 #include <unordered_map>
 
 #include "core/values/error.h"
 #include "training/steady_time.h"
+#include "training/torch/limited_cpu_device.h"
 #include "training/torch/torch_version.h"
 
 namespace penstock {
@@ -20,6 +23,17 @@ namespace {
 // Of one device. Blocks keep it alive, for they may be freed after the device and on other threads.
 struct MemoryCount {
   std::atomic<std::int64_t> held{0}, peak{0};
+  std::optional<Bytes> limit;
+
+  void require_room(std::size_t bytes) const {
+    const auto asked = static_cast<std::int64_t>(bytes);
+    if (!limit || held + asked <= limit->count) return;
+    throw Error(ErrorKind::kMissingResource,
+                "the device is full: of " + to_text(*limit) + " that it may hold, " +
+                    to_text(Bytes{held}) + " are taken, and " + to_text(Bytes{asked}) +
+                    " more are needed\nhelp: plan again for less memory than the device has, or "
+                    "with smaller micro-batches");
+  }
   void add(std::int64_t bytes) {
     const std::int64_t now = held += bytes;
     std::int64_t before = peak;
@@ -86,8 +100,9 @@ class CountingAllocator : public CpuAllocator {
 
  private:
   c10::DataPtr allocate_block(std::size_t bytes) const override {
-    void* data = wrapping().real->raw_allocate(bytes);
     const auto& count = count_of_this_thread();  // none: a thread without a device
+    if (count) count->require_room(bytes);
+    void* data = wrapping().real->raw_allocate(bytes);
     if (count && data != nullptr) wrapping().blocks.add(data, bytes, count);
     return {data, data, &free_counted, c10::Device(c10::DeviceType::CPU)};
   }
@@ -123,7 +138,8 @@ class CpuStopwatch : public Stopwatch {
 
 class CpuDevice : public Device {
  public:
-  CpuDevice() : count_(std::make_shared<MemoryCount>()) {
+  explicit CpuDevice(std::optional<Bytes> limit) : count_(std::make_shared<MemoryCount>()) {
+    count_->limit = limit;
     if (count_of_this_thread()) {
       throw Error(ErrorKind::kInternal, "this thread has a CPU device already");
     }
@@ -148,6 +164,9 @@ class CpuDevice : public Device {
 
 }  // namespace
 
-std::unique_ptr<Device> make_cpu_device() { return std::make_unique<CpuDevice>(); }
+std::unique_ptr<Device> make_cpu_device() { return std::make_unique<CpuDevice>(std::nullopt); }
+std::unique_ptr<Device> make_limited_cpu_device(Bytes limit) {
+  return std::make_unique<CpuDevice>(limit);
+}
 
 }  // namespace penstock

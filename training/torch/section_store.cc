@@ -50,11 +50,12 @@ void check_setup(const RankSetup& setup, const ModelDescription& model, const De
 }  // namespace
 
 SectionStore::SectionStore(const ModelDescription& description, const TrainingOptions& options,
-                           Device& device, std::size_t bucket_bytes)
+                           Device& device, std::size_t bucket_bytes, StoreParts parts)
     : description_(description),
       options_(options),
       device_(device),
       bucket_bytes_(bucket_bytes),
+      parts_(std::move(parts)),
       model_(make_model(description)),
       kept_(kept_per_weight(description, options)) {}
 
@@ -105,10 +106,7 @@ void SectionStore::lay_out(const RankSetup& setup) {
     for (int s = stage.first_section; s < stage.end_section; ++s) {
       const auto known = sections.find(s);
       std::shared_ptr<SectionModule> section =
-          known != sections.end()
-              ? known->second
-              : std::shared_ptr<SectionModule>(model_->section(
-                    s, at::Device(device_.name()), compute_type(description_.precision)));
+          known != sections.end() ? known->second : made_section(s);
       sections_[s] = section;
       of_stage.push_back(std::move(section));
     }
@@ -121,6 +119,31 @@ void SectionStore::lay_out(const RankSetup& setup) {
                                           std::move(segments), std::move(flats), device_));
   }
   is_laid_out_ = true;
+}
+
+void SectionStore::bring(const StageSetup& stage, std::vector<Segment> segments,
+                         std::vector<std::shared_ptr<FlatWeights>> flats) {
+  if (const auto known = stages_.find(stage.stage); known != stages_.end()) {
+    return known->second.bind(model_->outline(), std::move(flats));
+  }
+  StageState::Sections of_stage;
+  for (int s = stage.first_section; s < stage.end_section; ++s) of_stage.push_back(section(s));
+  stages_.emplace(std::piecewise_construct, std::forward_as_tuple(stage.stage),
+                  std::forward_as_tuple(model_->outline(), stage, std::move(of_stage),
+                                        std::move(segments), std::move(flats), device_));
+}
+
+void SectionStore::drop(int stage) { stages_.at(stage).bind(model_->outline(), {}); }
+
+const std::shared_ptr<SectionModule>& SectionStore::section(int index) {
+  std::shared_ptr<SectionModule>& held = sections_[index];
+  if (held == nullptr) held = made_section(index);
+  return held;
+}
+
+std::shared_ptr<SectionModule> SectionStore::made_section(int index) const {
+  if (parts_.make_section) return parts_.make_section(index);
+  return model_->section(index, at::Device(device_.name()), compute_type(description_.precision));
 }
 
 SectionStore::Flat SectionStore::flat_of(const Segment& segment) {
@@ -146,22 +169,25 @@ SectionStore::Flat SectionStore::allocated(const SegmentPlace& at) const {
   flat->owned_offset = owned_offsets(at);
   const auto elements = static_cast<std::int64_t>(at.elements);
   const auto owned = static_cast<std::int64_t>(flat->owned_offset.back());
+  const at::ScalarType master = master_type(description_.precision);
+  const at::ScalarType compute = compute_type(description_.precision);
   const auto options = at::TensorOptions(at::Device(device_.name()));
-  const auto master = options.dtype(master_type(description_.precision));
-  const auto compute = options.dtype(compute_type(description_.precision));
+  const auto zeros = [&](std::int64_t count, at::ScalarType type) {
+    return parts_.zeros ? parts_.zeros(count, type) : at::zeros({count}, options.dtype(type));
+  };
   const bool has_master = has_master_weights(description_.precision);
   flat->weights =
-      flat->gathers() ? hollow_tensor(elements, compute) : at::zeros({elements}, compute);
+      flat->gathers() ? hollow_tensor(elements, options.dtype(compute)) : zeros(elements, compute);
   if (at.frozen) {
     memory_->add(kept_bytes(*flat));
     return flat;
   }
-  if (flat->gathers() && !has_master) flat->own_weights = at::zeros({owned}, compute);
+  if (flat->gathers() && !has_master) flat->own_weights = zeros(owned, compute);
   flat->gradient =
-      flat->reduces() ? hollow_tensor(elements, compute) : at::zeros({elements}, master);
-  if (flat->reduces()) flat->own_gradient = at::zeros({owned}, master);
+      flat->reduces() ? hollow_tensor(elements, options.dtype(compute)) : zeros(elements, master);
+  if (flat->reduces()) flat->own_gradient = zeros(owned, master);
   for (std::size_t k = 0; k < kept_.names.size(); ++k) {
-    flat->kept.push_back(at::zeros({owned}, master));
+    flat->kept.push_back(zeros(owned, master));
     if (k > 0 || !has_master) flat->moments.push_back(flat->kept.back());
   }
   if (has_master) flat->master = flat->kept.front();

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -20,10 +21,17 @@
 
 namespace penstock {
 
+// What a store of sections that compute elsewhere gets from somebody else; empty: the model makes
+// sections, and memory is the device's.
+struct StoreParts {
+  std::function<std::shared_ptr<SectionModule>(int section)> make_section{};
+  std::function<at::Tensor(std::int64_t elements, at::ScalarType type)> zeros{};
+};
+
 class SectionStore {
  public:
   SectionStore(const ModelDescription& description, const TrainingOptions& options, Device& device,
-               std::size_t bucket_bytes);
+               std::size_t bucket_bytes, StoreParts parts = {});
 
   [[nodiscard]] Device& device() const { return device_; }
   [[nodiscard]] const Model& model() const { return *model_; }
@@ -37,6 +45,14 @@ class SectionStore {
   [[nodiscard]] std::vector<SectionState> section_states() const;
   // Of all sections: the most that weights, gradients and optimizer state took at once.
   [[nodiscard]] std::size_t peak_bytes() const { return memory_->peak; }
+
+  // Instead of lay_out(), where stages come and go: this one is in memory that somebody else owns,
+  // with the same segments each time; and in none.
+  void bring(const StageSetup& stage, std::vector<Segment> segments,
+             std::vector<std::shared_ptr<FlatWeights>> flats);
+  void drop(int stage);
+  // Of the model, made when it is first asked for and not held yet.
+  [[nodiscard]] const std::shared_ptr<SectionModule>& section(int index);
 
   std::int64_t optimizer_steps = 0;
   // What has been run once on nothing: samples, tokens, decoder tokens; sections [first, end).
@@ -52,6 +68,7 @@ class SectionStore {
   [[nodiscard]] std::vector<Segment> segments_of(const RankSetup& setup,
                                                  const StageSetup& stage) const;
   void check(const RankSetup& setup);
+  [[nodiscard]] std::shared_ptr<SectionModule> made_section(int index) const;
   [[nodiscard]] Flat flat_of(const Segment& segment);
   [[nodiscard]] Flat allocated(const SegmentPlace& at) const;
   void fill(FlatWeights& flat, const Segment& segment) const;
@@ -60,6 +77,7 @@ class SectionStore {
   const TrainingOptions options_;
   Device& device_;
   const std::size_t bucket_bytes_;
+  const StoreParts parts_;
   std::unique_ptr<Model> model_;
   const KeptPerWeight kept_;
   std::set<int> checked_lengths_;  // of sequences, with which the division was checked

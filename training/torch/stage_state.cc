@@ -55,9 +55,15 @@ StageState::StageState(const ModelOutline& outline, const StageSetup& stage, Sec
       if (!section.parameters[i].frozen) trained_.back().push_back(i);
     }
   }
-  for (std::size_t i = 0; i < segments_.size(); ++i) {
+  bind(outline, flats_);
+}
+
+void StageState::bind(const ModelOutline& outline,
+                      std::vector<std::shared_ptr<FlatWeights>> flats) {
+  flats_ = std::move(flats);
+  for (std::size_t i = 0; i < flats_.size(); ++i) {
     for (const PlacedParameter& placed : segments_[i].parameters) {
-      const auto section = static_cast<std::size_t>(placed.section - stage.first_section);
+      const auto section = static_cast<std::size_t>(placed.section - stage_.first_section);
       const auto parameter = static_cast<std::size_t>(placed.parameter);
       const auto& shape =
           outline.sections[static_cast<std::size_t>(placed.section)].parameters[parameter].shape;
@@ -122,31 +128,38 @@ Buffer StageState::tied_gradient_buffer(int tie) const {
 at::Tensor StageState::squared_norm() const {
   at::Tensor sum = at::zeros({}, at::TensorOptions(at::Device(device_.name())).dtype(at::kDouble));
   for (std::size_t i = 0; i < segments_.size(); ++i) {
-    if (!segments_[i].counted) continue;
-    if (flats_[i]->reduces()) {
-      sum.add_(sum_of_squares(flats_[i]->own_gradient));
-      continue;
-    }
-    for (const ElementRange& owned : segments_[i].at.owned) {
-      sum.add_(sum_of_squares(part(flats_[i]->gradient, owned)));
-    }
+    for (const at::Tensor& square : squares(i)) sum.add_(square);
   }
   return sum;
 }
 
-void StageState::optimize(OptimizerStep step) {
-  for (const auto& flat : flats_) {
-    // Copies that were made for somebody who asked for the state are out of date from here on.
-    if (flat->gathers() && flat->master.defined()) flat->own_weights = at::Tensor();
-    const SegmentPlace& at = flat->at;
-    const ElementRange decayed{0, at.decayed_end};
-    const ElementRange others{at.decayed_end, at.elements};
-    for (std::size_t i = 0; i < at.owned.size(); ++i) {
-      step.decays = true;
-      step_range(*flat, i, common(at.owned[i], decayed), step);
-      step.decays = false;
-      step_range(*flat, i, common(at.owned[i], others), step);
-    }
+Tensors StageState::squares(std::size_t segment) const {
+  Tensors of_ranges;
+  if (!segments_[segment].counted) return of_ranges;
+  const FlatWeights& flat = *flats_[segment];
+  if (flat.reduces()) return {sum_of_squares(flat.own_gradient)};
+  for (const ElementRange& owned : segments_[segment].at.owned) {
+    of_ranges.push_back(sum_of_squares(part(flat.gradient, owned)));
+  }
+  return of_ranges;
+}
+
+void StageState::optimize(const OptimizerStep& step) {
+  for (std::size_t i = 0; i < flats_.size(); ++i) optimize(i, step);
+}
+
+void StageState::optimize(std::size_t segment, OptimizerStep step) {
+  FlatWeights& flat = *flats_[segment];
+  // Copies that were made for somebody who asked for the state are out of date from here on.
+  if (flat.gathers() && flat.master.defined()) flat.own_weights = at::Tensor();
+  const SegmentPlace& at = flat.at;
+  const ElementRange decayed{0, at.decayed_end};
+  const ElementRange others{at.decayed_end, at.elements};
+  for (std::size_t i = 0; i < at.owned.size(); ++i) {
+    step.decays = true;
+    step_range(flat, i, common(at.owned[i], decayed), step);
+    step.decays = false;
+    step_range(flat, i, common(at.owned[i], others), step);
   }
 }
 

@@ -31,9 +31,16 @@ class StageState {
   StageState(const StageState&) = delete;
   StageState& operator=(const StageState&) = delete;
 
+  // The same stage in other memory. Without any it cannot compute and has no gradients, until it is
+  // bound again; what a forward of it keeps stays valid.
+  void bind(const ModelOutline& outline, std::vector<std::shared_ptr<FlatWeights>> flats);
+
   [[nodiscard]] const StageSetup& setup() const { return stage_; }
   // From first_section on.
   [[nodiscard]] const Sections& sections() const { return sections_; }
+  // The layout, and the memory of each segment.
+  [[nodiscard]] const std::vector<Segment>& segments() const { return segments_; }
+  [[nodiscard]] const std::vector<std::shared_ptr<FlatWeights>>& flats() const { return flats_; }
 
   // `section` counts from first_section.
   [[nodiscard]] const std::string& name_of(std::size_t section) const { return names_[section]; }
@@ -53,7 +60,10 @@ class StageState {
   // Of the elements that count in this rank's part of the norm: the sum of their squares, as a
   // tensor of one double.
   [[nodiscard]] at::Tensor squared_norm() const;
-  void optimize(OptimizerStep step);
+  // What it is the sum of: of each range of a segment that this rank counts.
+  [[nodiscard]] Tensors squares(std::size_t segment) const;
+  void optimize(const OptimizerStep& step);
+  void optimize(std::size_t segment, OptimizerStep step);
   [[nodiscard]] std::vector<Buffer> weight_buckets() const;
 
   [[nodiscard]] std::vector<SectionState> section_states(const ModelOutline& outline,

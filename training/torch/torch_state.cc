@@ -13,8 +13,11 @@ namespace penstock {
 
 TorchState::TorchState(const ModelDescription& model, const TrainingOptions& options,
                        Device& device, std::size_t bucket_bytes)
+    : TorchState(model, options, device, bucket_bytes, StoreParts{}) {}
+TorchState::TorchState(const ModelDescription& model, const TrainingOptions& options,
+                       Device& device, std::size_t bucket_bytes, const StoreParts& parts)
     : precision_(model.precision),
-      store_(std::make_unique<SectionStore>(model, options, device, bucket_bytes)) {}
+      store_(std::make_unique<SectionStore>(model, options, device, bucket_bytes, parts)) {}
 TorchState::~TorchState() = default;
 
 std::vector<SectionState> TorchState::pieces_of(const RankSetup& setup) const {

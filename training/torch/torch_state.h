@@ -15,12 +15,16 @@
 namespace penstock {
 
 class SectionStore;
+struct StoreParts;
 
 class TorchState : public RankState {
  public:
   // `device` outlives it. Every rank of a job starts with the same weights, whatever its stages.
   TorchState(const ModelDescription& model, const TrainingOptions& options, Device& device,
              std::size_t bucket_bytes = kBucketBytes);
+  // Of sections that compute elsewhere.
+  TorchState(const ModelDescription& model, const TrainingOptions& options, Device& device,
+             std::size_t bucket_bytes, const StoreParts& parts);
   ~TorchState() override;
 
   [[nodiscard]] std::vector<SectionState> pieces_of(const RankSetup& setup) const override;

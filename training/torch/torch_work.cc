@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -49,6 +50,7 @@ class TorchWork::Impl {
   }
 
   TorchState& all_state() { return state_; }
+  void keep_last_stage_only() { keeps_last_only_ = true; }
 
   void begin_step(std::int64_t step) {
     for (auto& [number, stage] : store_.stages()) stage.zero_gradients();
@@ -174,8 +176,12 @@ class TorchWork::Impl {
     if (evaluates()) return {0.0, loss_.item<double>(), 0.0};
     at::Tensor sum = at::zeros({}, options(at::kDouble));
     for (auto& [number, stage] : store_.stages()) sum.add_(stage.squared_norm());
+    return norm_share_of(sum.item<double>());
+  }
+
+  NormShare norm_share_of(double squared_norm) {
     NormShare share;
-    share.squared_norm = sum.item<double>();
+    share.squared_norm = squared_norm;
     share.loss = loss_.item<double>();
     if (!std::isfinite(share.squared_norm)) {
       share.squared_norm = 0.0;
@@ -204,6 +210,10 @@ class TorchWork::Impl {
   }
 
   void optimize(int stage) {
+    if (const std::optional<OptimizerStep> step = next_update()) state(stage).optimize(*step);
+  }
+
+  std::optional<OptimizerStep> next_update() {
     if (!knows_norm_) {
       if (setup_.options.clip_norm > 0.0 || scales_loss()) {
         throw_bad_input(
@@ -212,7 +222,7 @@ class TorchWork::Impl {
       }
       gradient_factor_ = 1.0;
     }
-    if (skips_) return;
+    if (skips_) return std::nullopt;
     if (std::exchange(steps_optimizer_, false)) ++store_.optimizer_steps;
     OptimizerStep step;
     step.kind = setup_.model.optimizer;
@@ -220,7 +230,7 @@ class TorchWork::Impl {
     step.options.learning_rate = learning_rate_at(setup_.options, step_);
     step.number = store_.optimizer_steps;
     step.gradient_factor = gradient_factor_;
-    state(stage).optimize(step);
+    return step;
   }
 
  private:
@@ -298,13 +308,17 @@ class TorchWork::Impl {
         mixed_bits({setup_.options.seed, static_cast<std::uint64_t>(step_),
                     static_cast<std::uint64_t>(micro_batch(m).first_sample)});
     slot.pass = std::make_unique<StagePass>(state(stage), std::move(input), std::move(loss), draw);
-    Tensors outputs = evaluates() ? slot.pass->evaluate() : slot.pass->forward(!setup_.recompute);
+    Tensors outputs = evaluates() ? slot.pass->evaluate() : slot.pass->forward(keeps_graph(setup));
     if (evaluates()) slot.pass.reset();
     if (setup.ends_in_loss) {
       loss_.add_(outputs[0]);
     } else {
       slot.activation_out = {std::move(outputs), {}};
     }
+  }
+
+  [[nodiscard]] bool keeps_graph(const StageSetup& stage) const {
+    return keeps_last_only_ ? stage.ends_in_loss : !setup_.recompute;
   }
 
   [[nodiscard]] bool reads_inputs(const StageSetup& stage) const {
@@ -359,6 +373,7 @@ class TorchWork::Impl {
   const TokenSource* source_ = &data_;         // of the step or evaluation that is under way
   std::map<std::pair<int, int>, Slot> slots_;  // by stage and micro-batch
   std::set<std::string> not_split_;
+  bool keeps_last_only_ = false;
 
   std::int64_t step_ = 0;
   Bytes held_before_;  // when it began
@@ -437,6 +452,11 @@ void TorchWork::copy_tied_gradient(int tie, int from_stage, int to_stage) {
 NormShare TorchWork::norm_share() { return impl_->norm_share(); }
 void TorchWork::set_global_norm(const NormShare& all) { impl_->set_global_norm(all); }
 void TorchWork::optimize(int stage) { impl_->optimize(stage); }
+void TorchWork::keep_last_stage_only() { impl_->keep_last_stage_only(); }
+NormShare TorchWork::norm_share_of(double squared_norm) {
+  return impl_->norm_share_of(squared_norm);
+}
+std::optional<OptimizerStep> TorchWork::next_update() { return impl_->next_update(); }
 std::vector<Buffer> TorchWork::parameters_to_gather(int stage) {
   return impl_->state(stage).weight_buckets();
 }

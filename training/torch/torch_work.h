@@ -17,6 +17,8 @@
 
 namespace penstock {
 
+struct OptimizerStep;
+
 class TorchWork : public RankWork {
  public:
   // `state` is laid out for `setup`, by lay_out() or rebind(); both outlive it.
@@ -62,6 +64,14 @@ class TorchWork : public RankWork {
   void optimize(int stage) override;
   std::vector<Buffer> parameters_to_gather(int stage) override;
   void gathered(int stage) override;
+
+  // Where stages live in slots, whose state is not all here (SpilledWork). Forward keeps a stage's
+  // input only, but for the last stage, whose backward follows at once.
+  void keep_last_stage_only();
+  // norm_share() by the squares of all gradients, and what optimize() would do with a stage,
+  // nothing where the step is skipped.
+  [[nodiscard]] NormShare norm_share_of(double squared_norm);
+  [[nodiscard]] std::optional<OptimizerStep> next_update();
 
  private:
   class Impl;
