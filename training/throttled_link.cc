@@ -113,12 +113,14 @@ class LinkLane {
   LinkLane(const LinkLane&) = delete;
   LinkLane& operator=(const LinkLane&) = delete;
 
-  void settle() {
-    std::unique_lock lock(mutex_);
-    hurries_ = true;
+  void hurry(bool hurries) {
+    const std::scoped_lock lock(mutex_);
+    hurries_ = hurries;
     changed_.notify_all();
+  }
+  void wait_until_idle() {
+    std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return waiting_.empty() && !is_busy_; });
-    hurries_ = false;
   }
 
   std::shared_ptr<Progress> add(SlotTransfer transfer, Progresses after) {
@@ -230,8 +232,13 @@ class ThrottledLink : public SlotLink {
     return std::make_unique<Joined>(all_of(after));
   }
   void settle() override {
-    in_.settle();
-    if (out_) out_->settle();
+    // Both first, since copies of one may wait for the other.
+    for (const bool hurries : {true, false}) {
+      in_.hurry(hurries);
+      if (out_) out_->hurry(hurries);
+      in_.wait_until_idle();
+      if (out_) out_->wait_until_idle();
+    }
   }
 
  private:

@@ -113,7 +113,8 @@ class JobsRun {
     child.program = "/proc/self/exe";
     child.arguments = {"train", of_file.plan, "--steps", std::to_string(of_file.steps),
                        "--log", log_of(job)};
-    if (!has_option(of_file.train, "--checkpoints")) {
+    // Ranks that sleep have nothing to keep.
+    if (!has_option(of_file.train, "--checkpoints") && !has_option(of_file.train, "--virtual")) {
       child.arguments.insert(child.arguments.end(), {"--checkpoints", at(job, ".checkpoints")});
     }
     child.arguments.insert(child.arguments.end(), of_file.train.begin(), of_file.train.end());
@@ -140,6 +141,90 @@ std::string first_error_in(const std::string& path) {
   return text.substr(at, text.find('\n', at) - at);
 }
 
+// What is said of the run at its end.
+class JobsReport {
+ public:
+  JobsReport(const JobsFile& file, const Scheduled& scheduled, const JobsRun& run,
+             const std::vector<JobEnd>& ends)
+      : file_(file), scheduled_(scheduled), run_(run), ends_(ends) {}
+
+  [[nodiscard]] int exit() const {
+    const auto is_stopped = [](const JobEnd& end) {
+      return !end.was_started || end.exit_code == kStopped;
+    };
+    if (std::ranges::any_of(ends_, has_failed)) return kNo;
+    return std::ranges::any_of(ends_, is_stopped) ? kStopped : kYes;
+  }
+
+  [[nodiscard]] std::string text() const {
+    std::string text;
+    for (std::size_t i = 0; i < ends_.size(); ++i) text += lines_of(i);
+    text +=
+        fmt::format("all jobs: {}; planned {}, one after another {}, and no schedule is below {}\n",
+                    to_text(makespan()), to_text(scheduled_.makespan),
+                    to_text(scheduled_.one_after_another), to_text(scheduled_.bound));
+    return text;
+  }
+
+  [[nodiscard]] Json json() const {
+    Json jobs = Json::array();
+    for (std::size_t i = 0; i < ends_.size(); ++i) jobs.push(json_of(i));
+    return Json::object()
+        .set("makespan_ns", ns(makespan()))
+        .set("planned_makespan_ns", ns(scheduled_.makespan))
+        .set("one_after_another_ns", ns(scheduled_.one_after_another))
+        .set("bound_ns", ns(scheduled_.bound))
+        .set("jobs", std::move(jobs));
+  }
+
+ private:
+  static std::int64_t ns(Duration duration) { return duration.count(); }
+  static bool has_failed(const JobEnd& end) { return end.failed() && end.exit_code != kStopped; }
+
+  [[nodiscard]] Duration makespan() const {
+    Duration last{};
+    for (const JobEnd& end : ends_) last = std::max(last, end.end);
+    return last;
+  }
+
+  [[nodiscard]] std::string lines_of(std::size_t i) const {
+    const JobEnd& end = ends_[i];
+    const ScheduledJob& planned = scheduled_.jobs[i];
+    std::string lines = fmt::format(
+        "{}   {} to {} (planned {} to {})\n",
+        job_line({file_.jobs[i].name, "", file_.jobs[i].steps, planned.ranks},
+                 read_progress(run_.log_of(i)), words_of(end)),
+        to_text(end.start), to_text(end.end), to_text(planned.start), to_text(planned.end));
+    if (!has_failed(end)) return lines;
+    const std::string why = first_error_in(run_.errors_of(i));
+    return lines + "  " + (why.empty() ? "" : why + "; ") + "see " + run_.errors_of(i) + "\n";
+  }
+
+  [[nodiscard]] Json json_of(std::size_t i) const {
+    const JobProgress progress = read_progress(run_.log_of(i));
+    const ScheduledJob& planned = scheduled_.jobs[i];
+    Json ranks = Json::array();
+    for (const int rank : planned.ranks) ranks.push(rank);
+    Json job = Json::object()
+                   .set("name", file_.jobs[i].name)
+                   .set("ranks", std::move(ranks))
+                   .set("outcome", words_of(ends_[i]))
+                   .set("steps", progress.steps)
+                   .set("start_ns", ns(ends_[i].start))
+                   .set("end_ns", ns(ends_[i].end))
+                   .set("planned_start_ns", ns(planned.start))
+                   .set("planned_end_ns", ns(planned.end))
+                   .set("log", run_.log_of(i));
+    if (progress.loss) job.set("loss", *progress.loss);
+    return job;
+  }
+
+  const JobsFile& file_;
+  const Scheduled& scheduled_;
+  const JobsRun& run_;
+  const std::vector<JobEnd>& ends_;
+};
+
 }  // namespace
 
 Answer run_jobs_of_file(const JobsToRun& wanted, Screen /*screen*/) {
@@ -151,57 +236,10 @@ Answer run_jobs_of_file(const JobsToRun& wanted, Screen /*screen*/) {
   std::filesystem::create_directories(wanted.folder);
   JobsRun run(wanted, file, scheduled);
   const std::vector<JobEnd> ends = run.run();
-
-  Duration makespan{};
-  int failed = 0;
-  bool is_stopped = false;
-  std::string text;
-  Json jobs = Json::array();
-  for (std::size_t i = 0; i < ends.size(); ++i) {
-    const JobEnd& end = ends[i];
-    makespan = std::max(makespan, end.end);
-    is_stopped = is_stopped || !end.was_started || end.exit_code == kStopped;
-    const bool has_failed = end.failed() && end.exit_code != kStopped;
-    if (has_failed) ++failed;
-    const JobProgress progress = read_progress(run.log_of(i));
-    const ScheduledJob& planned = scheduled.jobs[i];
-    text += fmt::format("{}   {} to {} (planned {} to {})\n",
-                        job_line({file.jobs[i].name, "", file.jobs[i].steps, planned.ranks},
-                                 progress, words_of(end)),
-                        to_text(end.start), to_text(end.end), to_text(planned.start),
-                        to_text(planned.end));
-    if (has_failed) {
-      const std::string why = first_error_in(run.errors_of(i));
-      text += fmt::format("  {}{}\n", why.empty() ? "" : why + "; ", "see " + run.errors_of(i));
-    }
-    Json job = Json::object()
-                   .set("name", file.jobs[i].name)
-                   .set("outcome", words_of(end))
-                   .set("steps", progress.steps)
-                   .set("start_ns", std::int64_t{end.start.count()})
-                   .set("end_ns", std::int64_t{end.end.count()})
-                   .set("planned_start_ns", std::int64_t{planned.start.count()})
-                   .set("planned_end_ns", std::int64_t{planned.end.count()})
-                   .set("log", run.log_of(i));
-    Json ranks = Json::array();
-    for (const int rank : planned.ranks) ranks.push(rank);
-    job.set("ranks", std::move(ranks));
-    if (progress.loss) job.set("loss", *progress.loss);
-    jobs.push(std::move(job));
-  }
-  text +=
-      fmt::format("all jobs: {}; planned {}, one after another {}, and no schedule is below {}\n",
-                  to_text(makespan), to_text(scheduled.makespan),
-                  to_text(scheduled.one_after_another), to_text(scheduled.bound));
-  const int exit = failed > 0 ? kNo : is_stopped ? kStopped : kYes;
-  if (!wanted.json) return report_answer(text, exit);
+  const JobsReport report(file, scheduled, run, ends);
+  if (!wanted.json) return report_answer(report.text(), report.exit());
   Json answer = answer_json("train").set("jobs_file", wanted.file);
-  answer.set("makespan_ns", std::int64_t{makespan.count()})
-      .set("planned_makespan_ns", std::int64_t{scheduled.makespan.count()})
-      .set("one_after_another_ns", std::int64_t{scheduled.one_after_another.count()})
-      .set("bound_ns", std::int64_t{scheduled.bound.count()})
-      .set("jobs", std::move(jobs));
-  return json_answer(answer, exit);
+  return json_answer(answer.set("result", report.json()), report.exit());
 }
 
 }  // namespace penstock

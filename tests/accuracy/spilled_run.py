@@ -131,7 +131,7 @@ class Trial:
 
     def jobs(self, tolerance):
         self.write_jobs()
-        answer = json.loads(self.train_jobs("together").communicate()[0])
+        answer = json.loads(self.train_jobs("together").communicate()[0])["result"]
         makespan, planned = answer["makespan_ns"], answer["planned_makespan_ns"]
         apart = answer["one_after_another_ns"]
         off = (makespan / planned - 1) * 100
@@ -147,7 +147,7 @@ class Trial:
         found = subprocess.run(["pgrep", "-P", str(again.pid), "-f", "job1.plan.json"],
                                capture_output=True, text=True, check=True)
         os.kill(int(found.stdout.split()[0]), signal.SIGKILL)
-        killed = json.loads(again.communicate()[0])
+        killed = json.loads(again.communicate()[0])["result"]
         self.check(again.returncode == 1 and "signal 9" in killed["jobs"][1]["outcome"],
                    "a job that is killed is said to be")
         for name in ("job0", "job2", "job3"):
