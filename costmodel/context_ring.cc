@@ -5,6 +5,7 @@
 
 #include "core/values/plan.h"
 #include "costmodel/device_places.h"
+#include "costmodel/exchange.h"
 
 namespace penstock {
 namespace {
@@ -44,14 +45,21 @@ std::vector<Hop> hops_of(const DevicePlaces& places, const Plan& plan) {
 }  // namespace
 
 ContextRings::ContextRings(const ClusterSpec& cluster, const std::string& device, int tensor_degree,
-                           int context_degree)
-    : cluster_(cluster), steps_(context_degree - 1) {
+                           const OtherDegrees& others)
+    : cluster_(cluster),
+      steps_(others.context - 1),
+      kind_(others.context_kind),
+      stride_(tensor_degree) {
   Plan plan;
   plan.device = device;
   plan.tensor = tensor_degree;
-  plan.context = context_degree;
+  plan.context = others.context;
   plan.data = devices_of_type(cluster, device) / plan.devices_per_rank();
-  if (context_degree < 2 || plan.data < 1) return;
+  if (others.context < 2 || plan.data < 1) return;
+  if (kind_ != ContextKind::kRing) {
+    groups_ = groups_apart(cluster, device, others.context, tensor_degree);
+    return;
+  }
   const DevicePlaces places(cluster, plan);
   const DeviceLayout& layout = places.layout();
   const std::vector<Hop> hops = hops_of(places, plan);
@@ -84,7 +92,36 @@ Duration ContextRings::step_time(Bytes bytes) const {
 int ContextRings::level() const {
   int level = -1;
   for (const Way& hop : hops_) level = std::max(level, hop.level);
+  for (const GroupShape& group : groups_) {
+    level = std::max(level, static_cast<int>(group.levels.size()) - 1);
+  }
   return level;
+}
+
+// `stride_` groups lie side by side and work at once.
+Duration ContextRings::slowest(CollectiveKind kind, Bytes of_a_rank) const {
+  Duration slowest{};
+  for (const GroupShape& group : groups_) {
+    slowest = std::max(slowest,
+                       group_time(cluster_, kind, group, of_a_rank * group.participants, stride_));
+  }
+  return slowest;
+}
+
+Duration ContextRings::gather_time(Bytes of_a_rank) const {
+  return slowest(CollectiveKind::kAllGather, of_a_rank);
+}
+
+Duration ContextRings::scatter_time(Bytes of_a_rank) const {
+  return slowest(CollectiveKind::kReduceScatter, of_a_rank);
+}
+
+Duration ContextRings::exchanged_time(Bytes of_a_rank) const {
+  Duration slowest{};
+  for (const GroupShape& group : groups_) {
+    slowest = std::max(slowest, exchange_time(cluster_, group, equal_parts(group, of_a_rank)));
+  }
+  return slowest;
 }
 
 Duration ContextRings::shown(Bytes bytes, Duration beside) const {

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "costmodel/price_stages.h"
+#include "costmodel/section_grid.h"
 #include "costmodel/used_types.h"
 
 namespace penstock {
@@ -66,6 +67,26 @@ std::vector<int> measured_context_degrees(const ModelProfile& profile, const std
   });
 }
 
+std::vector<std::pair<int, int>> measured_expert_degrees(const ModelProfile& profile,
+                                                         const std::string& device,
+                                                         int tensor_degree) {
+  std::optional<std::set<std::pair<int, int>>> common;
+  for (const int index : used_types(profile)) {
+    const SectionType& type = profile.section_types[static_cast<std::size_t>(index)];
+    if (type.expert_parameters == 0) continue;
+    std::set<std::pair<int, int>> here;
+    for (const Measurement& m : type.measurements) {
+      if (m.device == device && m.tensor_degree == tensor_degree) {
+        here.emplace(m.expert_degree, m.expert_tensor_degree);
+      }
+    }
+    if (common) std::erase_if(*common, [&](const auto& each) { return !here.contains(each); });
+    if (!common) common = std::move(here);
+  }
+  if (!common) return {{1, 0}};
+  return {common->begin(), common->end()};
+}
+
 std::vector<std::string> measured_recompute_modes(const ModelProfile& profile,
                                                   const std::string& device) {
   auto modes = common_to_all<std::string>(profile, [&](const SectionType& type) {
@@ -83,12 +104,13 @@ std::vector<std::string> measured_recompute_modes(const ModelProfile& profile,
 
 std::vector<int> measured_micro_batch_sizes(const ModelProfile& profile, const std::string& device,
                                             int tensor_degree, int sequence_length,
-                                            const std::string& recompute, int context_degree) {
+                                            const std::string& recompute,
+                                            const OtherDegrees& others) {
   return common_to_all<int>(profile, [&](const SectionType& type) {
     std::map<int, std::set<int>> rows;
     for (const Measurement& m : type.measurements) {
-      if (m.device == device && m.tensor_degree == tensor_degree &&
-          m.context_degree == context_degree && m.recompute == recompute) {
+      if (m.device == device && m.tensor_degree == tensor_degree && is_row_for(type, m, others) &&
+          m.recompute == recompute) {
         rows[m.sequence_length].insert(m.micro_batch_size);
       }
     }

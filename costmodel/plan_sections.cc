@@ -75,7 +75,7 @@ SectionTable price_plan_sections(const ModelProfile& profile, const ClusterSpec&
                                  const MicroBatchShape& shape) {
   const auto priced = [&](const std::string& mode) {
     return price_sections(profile, cluster, device, plan.tensor, shape.samples, shape.tokens, mode,
-                          shape.decoder_tokens, plan.context);
+                          shape.decoder_tokens, plan.other_degrees());
   };
   const bool keeps = last_rank_keeps(plan) && !plan.cuts.empty() && plan.recompute != "none";
   if (!recompute_is_divided(plan) && !keeps) return priced(plan.recompute);

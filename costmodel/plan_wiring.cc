@@ -74,7 +74,8 @@ void PlanWiring::find_links() {
 }
 
 void PlanWiring::find_weight_groups() {
-  for (auto* groups : {&weight_groups_, &shard_groups_, &same_shard_groups_}) {
+  for (auto* groups : {&weight_groups_, &shard_groups_, &same_shard_groups_, &expert_groups_,
+                       &expert_shard_groups_, &same_expert_shard_groups_}) {
     groups->resize(static_cast<std::size_t>(plan_.pipeline));
   }
   if (plan_.weight_copies() == 1) return;
@@ -83,6 +84,7 @@ void PlanWiring::find_weight_groups() {
     auto& groups = weight_groups_[static_cast<std::size_t>(ranks.front())];
     if (groups.empty()) groups = groups_of_all_replicas(ranks);
     if (plan_.shard_group > 0) find_shard_groups(ranks);
+    if (plan_.has_expert_grid()) find_expert_groups(ranks);
   }
 }
 
@@ -116,6 +118,44 @@ void PlanWiring::find_shard_groups(const std::vector<int>& ranks) {
       std::vector<int> same;
       for (std::size_t g = 0; g < groups; ++g) same.push_back(all[g * size + shard]);
       add_distinct(same_shard_groups_[rank], one_of_many(same, ranks));
+    }
+  }
+}
+
+// Of the devices of a stage, in the order of replicas and inner ranks, every EP ETP hold all
+// experts: those that lie as many apart hold the same. Where domains hold whole groups all experts
+// lie alike.
+void PlanWiring::find_expert_groups(const std::vector<int>& ranks) {
+  const auto rank = static_cast<std::size_t>(ranks.front());
+  if (!expert_groups_[rank].empty()) return;
+  const int apart = plan_.expert_ranks(), inner = plan_.devices_per_rank();
+  const int blocks = plan_.data * inner / apart, in_shards = plan_.expert_shards();
+  const int in_blocks = plan_.shard_group > 0 ? in_shards : blocks;
+  for (int place = 0; place < (inner_ranks_.size() == 1 ? 1 : apart); ++place) {
+    std::vector<int> all;
+    for (int block = 0; block < blocks; ++block) {
+      const int index = block * apart + place;
+      for (const int of : ranks) {
+        all.push_back(places_.device_of(of, index / inner, index % inner));
+      }
+    }
+    if (plan_.shard_group > 0 && in_blocks < blocks) {
+      for (int first = 0; first + in_blocks <= blocks; first += in_blocks) {
+        const auto at = all.begin() + first;
+        add_distinct(expert_shard_groups_[rank], one_of_many({at, at + in_blocks}, ranks));
+      }
+      for (int shard = 0; shard < in_blocks; ++shard) {
+        std::vector<int> same;
+        for (int block = shard; block < blocks; block += in_blocks) {
+          same.push_back(all[static_cast<std::size_t>(block)]);
+        }
+        add_distinct(same_expert_shard_groups_[rank], one_of_many(same, ranks));
+      }
+    }
+    std::sort(all.begin(), all.end());
+    add_distinct(expert_groups_[rank], one_of_many(all, ranks));
+    if (plan_.shard_group > 0 && in_blocks >= blocks) {
+      add_distinct(expert_shard_groups_[rank], one_of_many(all, ranks));
     }
   }
 }

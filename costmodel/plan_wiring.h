@@ -56,6 +56,21 @@ class PlanWiring {
   [[nodiscard]] const std::vector<Collective>& same_shard_groups(int rank) const {
     return same_shard_groups_[static_cast<std::size_t>(rank)];
   }
+  // The same of experts, where their ranks are a grid of their own: the devices that hold the same
+  // experts of this rank's layers, and of those the ones that divide one set of shards.
+  [[nodiscard]] const std::vector<Collective>& expert_groups(int rank) const {
+    return plan_.has_expert_grid() ? expert_groups_[static_cast<std::size_t>(rank)]
+                                   : weight_groups(rank);
+  }
+  [[nodiscard]] const std::vector<Collective>& expert_shard_groups(int rank) const {
+    if (!plan_.has_expert_grid()) return shard_groups(rank);
+    return plan_.shard_group > 0 ? expert_shard_groups_[static_cast<std::size_t>(rank)]
+                                 : expert_groups_[static_cast<std::size_t>(rank)];
+  }
+  [[nodiscard]] const std::vector<Collective>& same_expert_shard_groups(int rank) const {
+    return plan_.has_expert_grid() ? same_expert_shard_groups_[static_cast<std::size_t>(rank)]
+                                   : same_shard_groups(rank);
+  }
   [[nodiscard]] const Collective& all_devices() const { return all_devices_; }
   // One device of each of these ranks, of one replica and inner rank; the others' groups lie
   // beside it and share its wires.
@@ -67,6 +82,7 @@ class PlanWiring {
   [[nodiscard]] RankLink link_between(int rank, int next) const;
   [[nodiscard]] RankLink link_in_kind(int rank, int next, int kind) const;
   void find_shard_groups(const std::vector<int>& ranks);
+  void find_expert_groups(const std::vector<int>& ranks);
   // The devices that hold the ranks' weights of one tensor rank, in the order of replicas.
   [[nodiscard]] std::vector<int> holders(const std::vector<int>& ranks, int tensor_rank) const;
   [[nodiscard]] std::vector<Collective> groups_of_all_replicas(const std::vector<int>& ranks) const;
@@ -83,6 +99,8 @@ class PlanWiring {
   std::vector<int> tensor_ranks_;  // those of them with context rank 0
   std::vector<RankLink> links_;    // of every listed rank
   std::vector<std::vector<Collective>> weight_groups_, shard_groups_, same_shard_groups_;
+  std::vector<std::vector<Collective>> expert_groups_, expert_shard_groups_,
+      same_expert_shard_groups_;
   Collective all_devices_;
 };
 

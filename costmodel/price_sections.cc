@@ -16,9 +16,10 @@ namespace {
 
 // Head and tail of a sequence go to one rank, so that all have as many pairs to attend to.
 std::string why_not_divided(const SectionKey& key) {
-  if (key.context_degree == 1 || key.sequence_length % (2 * key.context_degree) == 0) return {};
+  const int context = key.others.context;
+  if (context == 1 || key.sequence_length % (2 * context) == 0) return {};
   return "a sequence of " + std::to_string(key.sequence_length) +
-         " tokens is not divided into the 2 x " + std::to_string(key.context_degree) +
+         " tokens is not divided into the 2 x " + std::to_string(context) +
          " parts of context parallelism";
 }
 
@@ -97,13 +98,14 @@ void add_notes(const ModelProfile& profile, const std::vector<GridRow>& rows,
 SectionTable price_sections(const ModelProfile& profile, const ClusterSpec& cluster,
                             const std::string& device, int tensor_degree, int samples,
                             int sequence_length, const std::string& recompute, int decoder_length,
-                            int context_degree) {
-  const SectionKey key{device,         tensor_degree, samples,       sequence_length,
-                       decoder_length, recompute,     context_degree};
+                            const OtherDegrees& others) {
+  const SectionKey key{device,         tensor_degree, samples, sequence_length,
+                       decoder_length, recompute,     others};
   SectionTable table;
   if (profile.sections.empty()) table.why_not = "model '" + profile.name + "' has no sections";
   const TensorGroups groups(cluster, device, tensor_degree);
-  const ContextRings rings(cluster, device, tensor_degree, context_degree);
+  const ContextRings rings(cluster, device, tensor_degree, others);
+  const ExpertGroups experts(cluster, device, tensor_degree, others);
   if (table.why_not.empty()) table.why_not = why_not_divided(key);
   if (!table.why_not.empty()) {
     table.status = ShapeStatus::kUntried;
@@ -113,14 +115,14 @@ SectionTable price_sections(const ModelProfile& profile, const ClusterSpec& clus
   bool knows_decoder = false;
   for (const int type : used_types(profile)) {
     const auto index = static_cast<std::size_t>(type);
-    const std::vector<SectionGrid> grids = section_grids(profile.section_types[index], device,
-                                                         tensor_degree, recompute, context_degree);
+    const std::vector<SectionGrid> grids =
+        section_grids(profile.section_types[index], device, tensor_degree, recompute, others);
     table.why_not = why_no_price(profile.section_types[index], grids, key);
     if (!table.why_not.empty()) break;
     const GridSample here = sample_at(grids, samples, sequence_length, decoder_length);
-    by_type[index] = section_price(profile, here, key, groups, &rings);
+    by_type[index] = section_price(profile, here, key, {groups, &rings, &experts});
     if (by_type[index].traffic_time > Duration{}) {
-      table.traffic_level = std::max(groups.level(), rings.level());
+      table.traffic_level = std::max({groups.level(), rings.level(), experts.level()});
     }
     knows_decoder = knows_decoder || grids.front().decoder_length > 0;
     add_notes(profile, grids.front().rows, here, by_type[index].price, key, type, table.notes);

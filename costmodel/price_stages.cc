@@ -42,6 +42,10 @@ ComputePrice stage_compute(const SectionTable& table, int first, int last) {
     weight_gradient.add(price.weight_gradient);
     fused_backward.add(price.fused_backward);
     recompute.add(price.recompute);
+    stage.overlap_gain += price.overlap_gain;
+    stage.forward_experts += price.forward_experts;
+    stage.backward_experts += price.backward_experts;
+    stage.recompute_experts += price.recompute_experts;
     stage.stash += price.stash;
     stage.weight_stash += price.weight_stash;
     stage.working_peak = std::max(stage.working_peak, price.working_peak);

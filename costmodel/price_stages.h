@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/values/cluster.h"
@@ -51,13 +52,13 @@ struct SectionTable {
   std::vector<SectionNote> notes;      // by type
   int traffic_level = -1;  // the outermost level that those collectives and rings use; -1: none
 };
-// Collectives of tensor parallelism and rings of context parallelism that the profile gives apart
-// are priced on the links of the cluster. A decoder length is wanted where sections know one, and
+// Collectives of tensor, context and expert parallelism that the profile gives apart are priced on
+// the links of the cluster. A decoder length is wanted where sections know one, and
 // refused where none does.
 SectionTable price_sections(const ModelProfile& profile, const ClusterSpec& cluster,
                             const std::string& device, int tensor_degree, int samples,
                             int sequence_length, const std::string& recompute,
-                            int decoder_length = 0, int context_degree = 1);
+                            int decoder_length = 0, const OtherDegrees& others = {});
 
 // The values that occur in the profile for a device, for enumeration.
 std::vector<int> measured_tensor_degrees(const ModelProfile& profile, const std::string& device);
@@ -65,11 +66,16 @@ std::vector<std::string> measured_recompute_modes(const ModelProfile& profile,
                                                   const std::string& device);
 // 1, and others that sections have rows for.
 std::vector<int> measured_context_degrees(const ModelProfile& profile, const std::string& device);
+// EP and ETP that sections with experts have rows for, with this T; of a model without: {1, 0}.
+std::vector<std::pair<int, int>> measured_expert_degrees(const ModelProfile& profile,
+                                                         const std::string& device,
+                                                         int tensor_degree);
 // Micro-batch sizes measured for every section at this (device, T, C, mode) around
 // `sequence_length`.
 std::vector<int> measured_micro_batch_sizes(const ModelProfile& profile, const std::string& device,
                                             int tensor_degree, int sequence_length,
-                                            const std::string& recompute, int context_degree = 1);
+                                            const std::string& recompute,
+                                            const OtherDegrees& others = {});
 // The longest sequence length measured; 0 when the model has no such dimension.
 int default_sequence_length(const ModelProfile& profile, const std::string& device);
 

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 
+#include "core/values/held_parameters.h"
 #include "costmodel/interpolate.h"
 #include "costmodel/links.h"
 #include "costmodel/step_prices.h"
@@ -47,30 +48,48 @@ class Traffic {
   }
 
  private:
+  // The devices that have the shards of some weights, and those with the same shard.
+  struct Holders {
+    const std::vector<Collective>& shard;
+    const std::vector<Collective>& same;
+    int shards = 1;
+  };
+
   [[nodiscard]] UnitTimes of(std::size_t type) const {
     UnitTimes unit;
-    const auto count = parameters_at(profile_.section_types[type].parameters, plan_.tensor);
-    if (!count) return unit;  // of no section of the plan
+    const auto held =
+        held_parameters(profile_.section_types[type], plan_.tensor, plan_.other_degrees());
+    if (!held) return unit;  // of no section of the plan
+    add(held->all - held->experts,
+        {wiring_.shard_groups(0), wiring_.same_shard_groups(0), plan_.shards()}, unit);
+    if (held->experts > 0 && plan_.expert_copies() > 1) {
+      add(held->experts,
+          {wiring_.expert_shard_groups(0), wiring_.same_expert_shard_groups(0),
+           plan_.expert_shards()},
+          unit);
+    }
+    return unit;
+  }
+
+  void add(std::int64_t parameters, const Holders& holders, UnitTimes& unit) const {
     const ClusterSpec& cluster = wiring_.cluster();
     const TrainingState& training = profile_.training;
-    const Bytes weights = training.bytes_per_parameter * *count;
-    const Bytes gradients = training.bytes_per_gradient * *count;
+    const Bytes weights = training.bytes_per_parameter * parameters;
+    const Bytes gradients = training.bytes_per_gradient * parameters;
     const PriceFactors factors = factors_for(cluster, plan_.device);
     if (plan_.gathers_by_section()) {
-      unit.gather = slowest(cluster, CollectiveKind::kAllGather, wiring_.shard_groups(0), weights);
-      unit.gather_copy = copy_time(weights + weights);
+      unit.gather += slowest(cluster, CollectiveKind::kAllGather, holders.shard, weights);
+      unit.gather_copy += copy_time(weights + weights);
     }
-    unit.scatter =
-        scaled(slowest(cluster, CollectiveKind::kReduceScatter, wiring_.shard_groups(0), gradients),
+    unit.scatter +=
+        scaled(slowest(cluster, CollectiveKind::kReduceScatter, holders.shard, gradients),
                factors.reduction) +
         whole_nanoseconds(factors.reduction_ps_per_byte * static_cast<double>(gradients.count) /
                           1000.0);
-    const Bytes shard{(gradients.count + plan_.shards() - 1) / plan_.shards()};
-    unit.reduce =
-        scaled(slowest(cluster, CollectiveKind::kAllReduce, wiring_.same_shard_groups(0), shard),
-               factors.reduction);
-    unit.scatter_copy = copy_time(weights + gradients);
-    return unit;
+    const Bytes shard{(gradients.count + holders.shards - 1) / holders.shards};
+    unit.reduce += scaled(slowest(cluster, CollectiveKind::kAllReduce, holders.same, shard),
+                          factors.reduction);
+    unit.scatter_copy += copy_time(weights + gradients);
   }
 
   [[nodiscard]] Duration copy_time(Bytes bytes) const {

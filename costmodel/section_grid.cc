@@ -189,13 +189,19 @@ SectionGrid grid_of(const std::map<int, BySamples>& by_length, int decoder_lengt
 
 }  // namespace
 
+bool is_row_for(const SectionType& type, const Measurement& m, const OtherDegrees& others) {
+  if (m.context_degree != others.context) return false;
+  return type.expert_parameters == 0 ||
+         (m.expert_degree == others.expert && m.expert_tensor_degree == others.expert_tensor);
+}
+
 std::vector<SectionGrid> section_grids(const SectionType& type, const std::string& device,
                                        int tensor_degree, const std::string& recompute,
-                                       int context_degree) {
+                                       const OtherDegrees& others) {
   std::map<int, std::map<int, BySamples>> sorted;
   for (const Measurement& m : type.measurements) {
-    if (m.device == device && m.tensor_degree == tensor_degree &&
-        m.context_degree == context_degree && m.recompute == recompute) {
+    if (m.tensor_degree == tensor_degree && is_row_for(type, m, others) && m.device == device &&
+        m.recompute == recompute) {
       sorted[m.decoder_length][m.sequence_length][m.micro_batch_size] = &m;
     }
   }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/values/other_degrees.h"
 #include "core/values/profile.h"
 
 namespace penstock {
@@ -63,7 +64,10 @@ struct SectionGrid {
 // Empty when nothing was measured. Keeps pointers into `type`.
 std::vector<SectionGrid> section_grids(const SectionType& type, const std::string& device,
                                        int tensor_degree, const std::string& recompute,
-                                       int context_degree = 1);
+                                       const OtherDegrees& others = {});
+// Whether a row is one of those that hold for these degrees: of a section without experts all that
+// know nothing of any.
+bool is_row_for(const SectionType& type, const Measurement& m, const OtherDegrees& others);
 
 // A section without sequence dimension (length 0 only) has one row, which holds for every length.
 GridSample sample_at(const SectionGrid& grid, int samples, int sequence_length);

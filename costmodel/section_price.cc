@@ -11,10 +11,14 @@ namespace penstock {
 namespace {
 
 std::string in_words(const SectionKey& key) {
-  const std::string context =
-      key.context_degree > 1 ? ", context degree " + std::to_string(key.context_degree) : "";
+  std::string others;
+  if (key.others.context > 1) others += ", context degree " + std::to_string(key.others.context);
+  if (key.others.expert > 1) others += ", expert degree " + std::to_string(key.others.expert);
+  if (key.others.expert_tensor > 0) {
+    others += ", expert tensor degree " + std::to_string(key.others.expert_tensor);
+  }
   return "device '" + key.device + "', tensor degree " + std::to_string(key.tensor_degree) +
-         context + ", recompute '" + key.recompute + "'";
+         others + ", recompute '" + key.recompute + "'";
 }
 
 const std::string& as_text(const std::string& value) { return value; }
@@ -30,19 +34,27 @@ std::string listed(const Values& values) {
 // The first part of the key that the profile does not have, and what it has instead.
 std::string what_is_available(const SectionType& type, const SectionKey& key) {
   std::set<std::string> devices, modes;
-  std::set<int> degrees, contexts;
+  std::set<int> degrees, contexts, experts, within;
   for (const Measurement& m : type.measurements) {
     devices.insert(m.device);
     if (m.device != key.device) continue;
     degrees.insert(m.tensor_degree);
     if (m.tensor_degree != key.tensor_degree) continue;
     contexts.insert(m.context_degree);
-    if (m.context_degree == key.context_degree) modes.insert(m.recompute);
+    if (m.context_degree != key.others.context) continue;
+    experts.insert(m.expert_degree);
+    if (m.expert_degree != key.others.expert) continue;
+    within.insert(m.expert_tensor_degree > 0 ? m.expert_tensor_degree : m.tensor_degree);
+    if (m.expert_tensor_degree == key.others.expert_tensor) modes.insert(m.recompute);
   }
   if (!devices.contains(key.device)) return "measured on devices: " + listed(devices);
   if (!degrees.contains(key.tensor_degree)) return "measured tensor degrees: " + listed(degrees);
-  if (!contexts.contains(key.context_degree)) {
+  if (!contexts.contains(key.others.context)) {
     return "measured context degrees: " + listed(contexts);
+  }
+  if (!experts.contains(key.others.expert)) return "measured expert degrees: " + listed(experts);
+  if (!within.contains(key.others.expert_tensor_of(key.tensor_degree))) {
+    return "measured expert tensor degrees: " + listed(within);
   }
   return "measured recompute modes: " + listed(modes);
 }
@@ -126,17 +138,24 @@ bool times_assumed(const ModelProfile& profile, const GridSample& sample) {
 }
 
 // B stands still for the collectives of I and of W.
-void add_traffic(const GridSample& sample, const SectionKey& key, const TensorGroups& groups,
-                 const ContextRings* rings, SectionPrice& section) {
+void add_traffic(const GridSample& sample, const SectionKey& key, const SectionGroups& groups,
+                 SectionPrice& section) {
   ComputePrice& p = section.price;
   const TrafficTimes times =
-      traffic_times(sample, key.samples, key.sequence_length, key.decoder_length, groups, rings,
+      traffic_times(sample, key.samples, key.sequence_length, key.decoder_length, groups,
                     p.input_gradient.duration, p.weight_gradient.duration);
   p.forward.duration += times.forward;
   p.input_gradient.duration += times.input_gradient;
   p.weight_gradient.duration += times.weight_gradient;
   p.fused_backward.duration += times.input_gradient + times.weight_gradient;
   p.recompute.duration += times.recompute;
+  p.forward_experts = times.forward_experts;
+  p.backward_experts = times.backward_experts;
+  p.recompute_experts = times.recompute_experts;
+  // Beside another micro-batch's compute its tokens are on their way.
+  p.overlap_gain =
+      std::min(times.forward_experts, p.fused_backward.duration - times.backward_experts) +
+      std::min(times.backward_experts, p.forward.duration - times.forward_experts);
   section.traffic_time =
       times.forward + times.input_gradient + times.weight_gradient + times.recompute;
 }
@@ -148,11 +167,10 @@ Duration compute_time(const ComputePrice& p) {
 }
 
 SectionPrice section_price(const ModelProfile& profile, const GridSample& sample,
-                           const SectionKey& key, const TensorGroups& groups,
-                           const ContextRings* rings) {
+                           const SectionKey& key, const SectionGroups& groups) {
   SectionPrice section;
   section.price = compute_price(sample);
-  add_traffic(sample, key, groups, rings, section);
+  add_traffic(sample, key, groups, section);
   section.launch_bound = sample.launch_bound;
   section.extrapolated = sample.beyond_samples || sample.beyond_length;
   const bool assumed = times_assumed(profile, sample);

@@ -16,7 +16,7 @@ struct SectionKey {
   const std::string& device;
   int tensor_degree, samples, sequence_length, decoder_length;
   const std::string& recompute;
-  int context_degree = 1;
+  OtherDegrees others{};
 };
 
 // The part of the key that the profile does not have, and what it has instead; empty when there is
@@ -31,9 +31,8 @@ std::string why_no_decoder();
 Duration compute_time(const ComputePrice& price);
 
 // B = I + W where the profile measured the parts, because each figure is rounded by itself and B is
-// then made their sum. Without rings sequences are whole.
+// then made their sum.
 SectionPrice section_price(const ModelProfile& profile, const GridSample& sample,
-                           const SectionKey& key, const TensorGroups& groups,
-                           const ContextRings* rings = nullptr);
+                           const SectionKey& key, const SectionGroups& groups);
 
 }  // namespace penstock

@@ -57,8 +57,8 @@ SectionTable ShapeSections::at(const MicroBatchShape& shape) const {
     const auto index = static_cast<std::size_t>(type.index);
     const SectionType& section_type = profile_.section_types[index];
     const MicroBatchShape asked = type.nodes.clamped(shape);
-    const SectionKey key{device_,      tensor_degree_,       asked.samples,
-                         asked.tokens, asked.decoder_tokens, recompute_};
+    const SectionKey key{
+        device_, tensor_degree_, asked.samples, asked.tokens, asked.decoder_tokens, recompute_, {}};
     if (std::string why = why_no_price(section_type, type.grids, key); !why.empty()) {
       return without(ShapeStatus::kUntried, std::move(why));
     }
@@ -66,11 +66,11 @@ SectionTable ShapeSections::at(const MicroBatchShape& shape) const {
     if (status != ShapeStatus::kKnown) return unknown(status, shape, section_type);
     const GridSample sample =
         sample_at(type.grids, asked.samples, asked.tokens, asked.decoder_tokens);
-    by_type[index] = section_price(profile_, sample, key, groups_);
+    by_type[index] = section_price(profile_, sample, key, {groups_});
     if (by_type[index].traffic_time > Duration{}) table.traffic_level = groups_.level();
   }
-  const SectionKey key{device_,      tensor_degree_,       shape.samples,
-                       shape.tokens, shape.decoder_tokens, recompute_};
+  const SectionKey key{
+      device_, tensor_degree_, shape.samples, shape.tokens, shape.decoder_tokens, recompute_, {}};
   if (std::string why = why_no_tied_parameters(profile_, key); !why.empty()) {
     return without(ShapeStatus::kUntried, std::move(why));
   }

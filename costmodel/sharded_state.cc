@@ -15,6 +15,7 @@ std::int64_t rounded_up(std::int64_t count, std::int64_t parts) {
 
 ShardedState::ShardedState(const TrainingState& training, const Plan& plan)
     : ShardedState(training, plan.shards()) {
+  expert_shards_ = plan.has_expert_grid() ? plan.expert_shards() : shards_;
   const std::int64_t weight = training.bytes_per_parameter.count;
   const std::int64_t gradient = training.bytes_per_gradient.count;
   const std::int64_t optimizer = training.optimizer_bytes_per_parameter.count;
@@ -46,19 +47,27 @@ ShardedState::ShardedState(const TrainingState& training, const Plan& plan)
 ShardedState::ShardedState(const TrainingState& training, int optimizer_shards)
     : whole_{training.bytes_per_parameter.count, training.bytes_per_gradient.count, 0},
       divided_{0, 0, training.optimizer_bytes_per_parameter.count},
-      shards_(optimizer_shards) {}
+      shards_(optimizer_shards),
+      expert_shards_(optimizer_shards) {}
 
-StateBytes ShardedState::of(std::int64_t parameters) const {
+StateBytes ShardedState::of(const HeldParameters& parameters) const {
+  const std::int64_t experts = parameters.experts, rest = parameters.all - experts;
   const auto bytes = [&](std::int64_t StateBytes::*part) {
-    return parameters * whole_.*part + rounded_up(parameters * divided_.*part, shards_);
+    const std::int64_t divided = rounded_up(rest * divided_.*part, shards_) +
+                                 rounded_up(experts * divided_.*part, expert_shards_);
+    return parameters.all * whole_.*part + divided;
   };
   return {bytes(&StateBytes::parameters), bytes(&StateBytes::gradients),
           bytes(&StateBytes::optimizer)};
 }
 
-std::int64_t ShardedState::least_of(std::int64_t parameters) const {
-  return parameters * whole_.sum() + parameters * divided_.parameters / shards_ +
-         parameters * divided_.gradients / shards_ + parameters * divided_.optimizer / shards_;
+std::int64_t ShardedState::least_of(const HeldParameters& parameters) const {
+  const std::int64_t experts = parameters.experts, rest = parameters.all - experts;
+  std::int64_t least = parameters.all * whole_.sum();
+  for (const std::int64_t bytes : {divided_.parameters, divided_.gradients, divided_.optimizer}) {
+    least += rest * bytes / shards_ + experts * bytes / expert_shards_;
+  }
+  return least;
 }
 
 // In the backward the weights of `own` and the buffer that gathers `before` are there, the

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "core/values/held_parameters.h"
 #include "core/values/plan.h"
 #include "core/values/profile.h"
 
@@ -21,10 +22,17 @@ class ShardedState {
   // ZeRO-1 over so many holders.
   ShardedState(const TrainingState& training, int optimizer_shards);
 
-  // Of so many parameters; what is divided is rounded up.
-  [[nodiscard]] StateBytes of(std::int64_t parameters) const;
+  // Of so many parameters; what is divided is rounded up. Those of experts have holders of their
+  // own, which divide them.
+  [[nodiscard]] StateBytes of(const HeldParameters& parameters) const;
+  [[nodiscard]] StateBytes of(std::int64_t parameters) const {
+    return of(HeldParameters{parameters});
+  }
   // No more than that of any number of parameters adds up to, per parameter.
-  [[nodiscard]] std::int64_t least_of(std::int64_t parameters) const;
+  [[nodiscard]] std::int64_t least_of(const HeldParameters& parameters) const;
+  [[nodiscard]] std::int64_t least_of(std::int64_t parameters) const {
+    return least_of(HeldParameters{parameters});
+  }
   // What gathers and reductions of sections with so many parameters take besides, at most, when
   // the backward comes to `own` from `behind` and `before` is gathered next; 0: there is none.
   [[nodiscard]] std::int64_t buffers(std::int64_t before, std::int64_t own,
@@ -34,7 +42,7 @@ class ShardedState {
  private:
   // Bytes per parameter, held whole and divided.
   StateBytes whole_, divided_;
-  std::int64_t shards_;
+  std::int64_t shards_, expert_shards_;
   std::int64_t gathered_ = 0, reduced_ = 0, unreduced_ = 0;  // bytes per parameter of the buffers
 };
 

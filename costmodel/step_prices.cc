@@ -13,6 +13,7 @@
 #include <string>
 
 #include "core/values/error.h"
+#include "core/values/held_parameters.h"
 #include "costmodel/interpolate.h"
 #include "costmodel/links.h"
 #include "costmodel/sharded_state.h"
@@ -41,21 +42,24 @@ int stage_of(const Plan& plan, SectionId section) {
   return static_cast<int>(after - plan.cuts.begin()) - 1;
 }
 
+HeldParameters needed_parameters(const SectionType& type, const Plan& plan) {
+  if (const auto held = held_parameters(type, plan.tensor, plan.other_degrees())) return *held;
+  return {needed_parameters(type.parameters, type.name, plan.tensor)};
+}
+
 // Parameters of the stages of one copy, each tied tensor once per stage.
-std::vector<std::int64_t> stage_parameters(const ModelProfile& profile, const Plan& plan) {
-  std::vector<std::int64_t> of_type(profile.section_types.size(), -1);
-  std::vector<std::int64_t> sums;
+std::vector<HeldParameters> stage_parameters(const ModelProfile& profile, const Plan& plan) {
+  std::vector<std::optional<HeldParameters>> of_type(profile.section_types.size());
+  std::vector<HeldParameters> sums;
   sums.reserve(static_cast<std::size_t>(plan.stages_per_copy()));
   for (int stage = 0; stage < plan.stages_per_copy(); ++stage) {
-    std::int64_t& sum = sums.emplace_back(0);
+    HeldParameters& sum = sums.emplace_back();
     for (int section = plan.first_section(stage); section < plan.end_section(stage); ++section) {
       const auto type =
           static_cast<std::size_t>(profile.sections[static_cast<std::size_t>(section)].type);
-      if (of_type[type] < 0) {
-        of_type[type] = needed_parameters(profile.section_types[type].parameters,
-                                          profile.section_types[type].name, plan.tensor);
-      }
-      sum += of_type[type];
+      if (!of_type[type]) of_type[type] = needed_parameters(profile.section_types[type], plan);
+      sum.all += of_type[type]->all;
+      sum.experts += of_type[type]->experts;
     }
   }
   for (const TiedWeights& tied : profile.tied_weights) {
@@ -63,17 +67,23 @@ std::vector<std::int64_t> stage_parameters(const ModelProfile& profile, const Pl
     for (std::size_t i = 1; i < tied.sections.size(); ++i) {  // sections ascend, stages too
       const int stage = stage_of(plan, tied.sections[i]);
       if (stage == stage_of(plan, tied.sections[i - 1])) {
-        sums[static_cast<std::size_t>(stage)] -= shared;
+        sums[static_cast<std::size_t>(stage)].all -= shared;
       }
     }
   }
   return sums;
 }
 
+// The part of them that a rank updates under ZeRO-1.
+std::int64_t updated_of(const Plan& plan, const HeldParameters& held) {
+  return rounded_up(held.all - held.experts, plan.shards()) +
+         (held.experts > 0 ? rounded_up(held.experts, plan.expert_shards()) : 0);
+}
+
 // Under ZeRO-1 a rank updates only its part of the parameters of a stage.
 Duration optimizer_time(const TrainingState& training, const ClusterSpec& cluster, const Plan& plan,
-                        int rank, std::int64_t parameters) {
-  const auto updated = static_cast<double>(rounded_up(parameters, plan.shards()));
+                        int rank, const HeldParameters& parameters) {
+  const auto updated = static_cast<double>(updated_of(plan, parameters));
   if (training.optimizer_ps_per_parameter) {
     return whole_nanoseconds(static_cast<double>(*training.optimizer_ps_per_parameter) * updated /
                              1000.0);
@@ -109,13 +119,13 @@ std::vector<int> holding_stages(const Plan& plan, const TiedWeights& tied) {
 }
 
 // What a stage of one copy counts of the global norm: of a tie the first stage that holds it.
-std::vector<std::int64_t> normed_parameters(const ModelProfile& profile, const Plan& plan,
-                                            std::vector<std::int64_t> of_copy) {
+std::vector<HeldParameters> normed_parameters(const ModelProfile& profile, const Plan& plan,
+                                              std::vector<HeldParameters> of_copy) {
   for (const TiedWeights& tied : profile.tied_weights) {
     const std::int64_t shared = needed_parameters(tied.parameters, tied.name, plan.tensor);
     const std::vector<int> holders = holding_stages(plan, tied);
     for (std::size_t i = 1; i < holders.size(); ++i) {
-      of_copy[static_cast<std::size_t>(holders[i])] -= shared;
+      of_copy[static_cast<std::size_t>(holders[i])].all -= shared;
     }
   }
   return of_copy;
@@ -124,13 +134,13 @@ std::vector<std::int64_t> normed_parameters(const ModelProfile& profile, const P
 // Of the rank that counts most. Without ZeRO-1 one holder of a stage counts all of it; of the ranks
 // that hold two stages in two copies, the lower ones are that holder for both.
 Duration longest_norm_part(const ModelProfile& profile, const Plan& plan,
-                           const std::vector<std::int64_t>& of_copy) {
+                           const std::vector<HeldParameters>& of_copy) {
   if (profile.training.norm_ps_per_parameter == 0) return Duration{};
-  const std::vector<std::int64_t> counted = normed_parameters(profile, plan, of_copy);
+  const std::vector<HeldParameters> counted = normed_parameters(profile, plan, of_copy);
   std::vector<std::int64_t> of_rank(static_cast<std::size_t>(plan.pipeline), 0);
   for (int stage = 0; stage < plan.stages(); ++stage) {
-    const auto parameters = counted[static_cast<std::size_t>(stage % plan.stages_per_copy())];
-    of_rank[static_cast<std::size_t>(plan.rank_of(stage))] += rounded_up(parameters, plan.shards());
+    const auto& parameters = counted[static_cast<std::size_t>(stage % plan.stages_per_copy())];
+    of_rank[static_cast<std::size_t>(plan.rank_of(stage))] += updated_of(plan, parameters);
   }
   return whole_nanoseconds(static_cast<double>(profile.training.norm_ps_per_parameter) *
                            static_cast<double>(*std::max_element(of_rank.begin(), of_rank.end())) /
@@ -179,7 +189,7 @@ Bytes fixed_bytes(const ModelProfile& profile, const Plan& plan, int stage) {
 }
 
 StepPrice stage_state(const ModelProfile& profile, const ShardedState& state, const Plan& plan,
-                      int stage, std::int64_t parameters) {
+                      int stage, const HeldParameters& parameters) {
   const StateBytes bytes = state.of(parameters);
   StepPrice step;
   step.parameters = Bytes{bytes.parameters} + fixed_bytes(profile, plan, stage);
@@ -187,9 +197,10 @@ StepPrice stage_state(const ModelProfile& profile, const ShardedState& state, co
   step.optimizer_state = {bytes.optimizer};
   const auto parameters_of = [&](int section) {
     const int type = profile.sections[static_cast<std::size_t>(section)].type;
-    return parameters_at(profile.section_types[static_cast<std::size_t>(type)].parameters,
-                         plan.tensor)
-        .value_or(0);
+    return held_parameters(profile.section_types[static_cast<std::size_t>(type)], plan.tensor,
+                           plan.other_degrees())
+        .value_or(HeldParameters{})
+        .all;
   };
   step.section_buffers = {most_section_buffers(state, plan.first_section(stage),
                                                plan.end_section(stage), parameters_of)};
@@ -211,37 +222,64 @@ PriceFactors reduction_factors(const ClusterSpec& cluster, const Plan& plan,
   return slowest;
 }
 
+// The devices that hold the same of a stage, and how they divide it.
+struct Holders {
+  const std::vector<Collective>& all;
+  const std::vector<Collective>& shard;       // one set of shards
+  const std::vector<Collective>& same_shard;  // the same part of other sets
+  int shards = 1;
+};
+
 // Into shards, and those of all groups of shards together (HSDP).
-Duration reduction_time(const PlanWiring& wiring, const Plan& plan, int rank, Bytes gradients) {
-  const ClusterSpec& cluster = wiring.cluster();
-  if (!plan.zero1) {
-    return slowest(cluster, CollectiveKind::kAllReduce, wiring.weight_groups(rank), gradients);
+Duration reduction_time(const ClusterSpec& cluster, const Plan& plan, const Holders& holders,
+                        Bytes gradients) {
+  if (!plan.zero1) return slowest(cluster, CollectiveKind::kAllReduce, holders.all, gradients);
+  const Bytes shard{rounded_up(gradients.count, holders.shards)};
+  return slowest(cluster, CollectiveKind::kReduceScatter, holders.shard, gradients) +
+         slowest(cluster, CollectiveKind::kAllReduce, holders.same_shard, shard);
+}
+
+// Of one stage: experts, which fewer ranks hold, after everything else.
+struct Reduction {
+  Duration reduce{}, gather{};
+};
+Reduction reduction_of(const Plan& plan, const ClusterSpec& cluster, Bytes gradients, Bytes weights,
+                       const Holders& holders, const PriceFactors& factors) {
+  Reduction times;
+  if (!plan.reduces_by_section()) {
+    times.reduce = scaled(reduction_time(cluster, plan, holders, gradients), factors.reduction) +
+                   whole_nanoseconds(factors.reduction_ps_per_byte *
+                                     static_cast<double>(gradients.count) / 1000.0);
   }
-  const Bytes shard{rounded_up(gradients.count, plan.shards())};
-  return slowest(cluster, CollectiveKind::kReduceScatter, wiring.shard_groups(rank), gradients) +
-         slowest(cluster, CollectiveKind::kAllReduce, wiring.same_shard_groups(rank), shard);
+  if (plan.zero1 && !plan.gathers_by_section()) {
+    times.gather = slowest(cluster, CollectiveKind::kAllGather, holders.shard, weights);
+  }
+  return times;
 }
 
 // What no section does by itself (price_units.h).
 void reduce_gradients(const ModelProfile& profile, const PlanWiring& wiring, const Plan& plan,
-                      StepPrices& prices) {
+                      const std::vector<HeldParameters>& of_copy, StepPrices& prices) {
   const ClusterSpec& cluster = wiring.cluster();
   for (int s = 0; s < plan.stages_per_copy(); ++s) {
     const std::vector<int> holders = in_all_copies(plan, s);
     const std::vector<int> ranks = ranks_of(plan, holders);
-    const std::int64_t parameters = prices.parameters[static_cast<std::size_t>(s)];
-    const Bytes gradients = profile.training.bytes_per_gradient * parameters;
+    const HeldParameters& held = of_copy[static_cast<std::size_t>(s)];
     const PriceFactors factors = reduction_factors(cluster, plan, ranks);
-    Duration reduce{}, gather{};
-    if (!plan.reduces_by_section()) {
-      reduce = scaled(reduction_time(wiring, plan, ranks.front(), gradients), factors.reduction) +
-               whole_nanoseconds(factors.reduction_ps_per_byte *
-                                 static_cast<double>(gradients.count) / 1000.0);
+    const int rank = ranks.front();
+    const auto part = [&](std::int64_t parameters, const Holders& of) {
+      return reduction_of(plan, cluster, profile.training.bytes_per_gradient * parameters,
+                          profile.training.bytes_per_parameter * parameters, of, factors);
+    };
+    const Reduction dense =
+        part(held.all - held.experts, {wiring.weight_groups(rank), wiring.shard_groups(rank),
+                                       wiring.same_shard_groups(rank), plan.shards()});
+    Reduction experts;
+    if (held.experts > 0 && plan.expert_copies() > 1) {
+      experts = part(held.experts, {wiring.expert_groups(rank), wiring.expert_shard_groups(rank),
+                                    wiring.same_expert_shard_groups(rank), plan.expert_shards()});
     }
-    if (plan.zero1 && !plan.gathers_by_section()) {
-      gather = slowest(cluster, CollectiveKind::kAllGather, wiring.shard_groups(ranks.front()),
-                       profile.training.bytes_per_parameter * parameters);
-    }
+    const Duration reduce = dense.reduce + experts.reduce, gather = dense.gather + experts.gather;
     for (const int stage : holders) {
       StepPrice& step = prices.step[static_cast<std::size_t>(stage)];
       step.reduce_gradient.duration = reduce;
@@ -263,12 +301,12 @@ std::optional<std::int64_t> parameters_at(const std::vector<ParameterCount>& cou
 StepPrices price_steps(const ModelProfile& profile, const PlanWiring& wiring, const Plan& plan) {
   StepPrices prices;
   prices.level_used.resize(wiring.cluster().levels.size());
-  prices.parameters = stage_parameters(profile, plan);
-  const std::vector<std::int64_t>& of_copy = prices.parameters;
+  const std::vector<HeldParameters> of_copy = stage_parameters(profile, plan);
+  for (const HeldParameters& held : of_copy) prices.parameters.push_back(held.all);
   const ShardedState state(profile.training, plan);
   prices.step.reserve(static_cast<std::size_t>(plan.stages()));
   for (int stage = 0; stage < plan.stages(); ++stage) {
-    const auto parameters = of_copy[static_cast<std::size_t>(stage % plan.stages_per_copy())];
+    const auto& parameters = of_copy[static_cast<std::size_t>(stage % plan.stages_per_copy())];
     StepPrice& step = prices.step.emplace_back(
         stage_state(profile, state, plan, stage % plan.stages_per_copy(), parameters));
     // Whatever comes behind an optimizer waits for it in all replicas.
@@ -278,7 +316,7 @@ StepPrices price_steps(const ModelProfile& profile, const PlanWiring& wiring, co
       step.optimizer.duration = std::max(step.optimizer.duration, one);
     }
   }
-  if (plan.weight_copies() > 1) reduce_gradients(profile, wiring, plan, prices);
+  if (plan.weight_copies() > 1) reduce_gradients(profile, wiring, plan, of_copy, prices);
   price_ties(profile, wiring, plan, prices);
   prices.norm.duration = longest_norm_part(profile, plan, of_copy);
   if (plan.devices() > 1) prices.norm.duration += norm_reduction(wiring, prices);

@@ -14,7 +14,8 @@
 
 namespace penstock {
 
-// Parameters of this tensor degree, or nothing when the profile has no count for it.
+// Parameters of this tensor degree, or nothing when the profile has no count for it; of sections
+// with experts see held_parameters().
 std::optional<std::int64_t> parameters_at(const std::vector<ParameterCount>& counts,
                                           int tensor_degree);
 

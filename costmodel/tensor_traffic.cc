@@ -30,19 +30,60 @@ Bytes bytes_at(const TensorTraffic& traffic, const Measurement& measured, int sa
   return whole_bytes(static_cast<double>(traffic.bytes.count) * tokens);
 }
 
+// How many tokens more than were measured.
+double more_tokens(const Measurement& measured, int samples, int sequence_length) {
+  return static_cast<double>(samples) / measured.micro_batch_size *
+         (static_cast<double>(sequence_length) / measured.sequence_length);
+}
+
+Bytes times_more(Bytes bytes, double more) {
+  return whole_bytes(static_cast<double>(bytes.count) * more);
+}
+
 // Bytes grow with the tokens, attention with the pairs of them; a section with a ring has tokens.
 void add_ring(const Measurement& measured, int samples, int sequence_length,
               const ContextRings& rings, TrafficTimes& times) {
   const RingTraffic& ring = *measured.ring;
-  const double more = static_cast<double>(samples) / measured.micro_batch_size;
+  const double more = more_tokens(measured, samples, sequence_length);
   const double longer = static_cast<double>(sequence_length) / measured.sequence_length;
-  const Bytes bytes = whole_bytes(static_cast<double>(ring.bytes.count) * more * longer);
-  const auto beside = [&](Duration attention) { return scaled(attention, more * longer * longer); };
+  const Bytes bytes = times_more(ring.bytes, more);
+  const auto beside = [&](Duration attention) { return scaled(attention, more * longer); };
   times.forward += rings.shown(bytes, beside(ring.beside_forward));
   times.input_gradient += rings.shown(bytes + bytes, beside(ring.beside_backward));
   if (ring.beside_recompute) {
     times.recompute += rings.shown(bytes, beside(*ring.beside_recompute));
   }
+}
+
+// Keys and values of all ranks before attention, in the backward once more; then their gradients
+// are summed up (Transformer Engine, AttnFuncWithCPAndKVAllGather; Llama 3, arXiv 2407.21783).
+// Ulysses exchanges parts of sequences for heads and back (arXiv 2309.14509), in the backward
+// their gradients. Nothing is beside them.
+void add_context_collectives(const Measurement& measured, int samples, int sequence_length,
+                             const ContextRings& ranks, TrafficTimes& times) {
+  const RingTraffic& ring = *measured.ring;
+  const double more = more_tokens(measured, samples, sequence_length);
+  const bool gathers = ranks.kind() == ContextKind::kAllGather;
+  const Bytes bytes = times_more(gathers ? ring.bytes : ring.exchanged, more);
+  const Duration one = gathers ? ranks.gather_time(bytes) : ranks.exchanged_time(bytes);
+  times.forward += one;
+  times.input_gradient += one;
+  if (gathers) times.input_gradient += ranks.scatter_time(bytes);
+  if (ring.beside_recompute) times.recompute += one;
+}
+
+// Each way once in every direction.
+void add_experts(const Measurement& measured, int samples, int sequence_length,
+                 const ExpertGroups& groups, TrafficTimes& times) {
+  const ExpertTraffic& traffic = *measured.experts;
+  const double more = more_tokens(measured, samples, sequence_length);
+  const Duration both = groups.time(traffic, times_more(traffic.dispatched, more)) +
+                        groups.time(traffic, times_more(traffic.combined, more));
+  times.forward_experts = times.backward_experts = both;
+  if (traffic.again) times.recompute_experts = both;
+  times.forward += times.forward_experts;
+  times.input_gradient += times.backward_experts;
+  times.recompute += times.recompute_experts;
 }
 
 }  // namespace
@@ -86,15 +127,14 @@ int TensorGroups::level() const {
 }
 
 TrafficTimes traffic_times(const GridSample& sample, int samples, int sequence_length,
-                           int decoder_length, const TensorGroups& groups,
-                           const ContextRings* rings, Duration input_gradient,
+                           int decoder_length, const SectionGroups& groups, Duration input_gradient,
                            Duration weight_gradient) {
   const Measurement& nearest = *sample.from.front();
   TrafficTimes times;
   Duration beside_input_gradient{}, beside_weight_gradient{};
   for (const TensorTraffic& each : nearest.tensor_traffic) {
-    const Duration one =
-        groups.time(each.kind, bytes_at(each, nearest, samples, sequence_length, decoder_length));
+    const Duration one = groups.tensor.time(
+        each.kind, bytes_at(each, nearest, samples, sequence_length, decoder_length));
     times.forward += each.forward * one;
     times.input_gradient += each.input_gradient * one;
     times.weight_gradient += each.weight_gradient * one;
@@ -102,8 +142,13 @@ TrafficTimes traffic_times(const GridSample& sample, int samples, int sequence_l
     beside_input_gradient += each.beside_input_gradient * one;
     beside_weight_gradient += each.beside_weight_gradient * one;
   }
-  if (nearest.ring && rings != nullptr) {
-    add_ring(nearest, samples, sequence_length, *rings, times);
+  if (nearest.ring && groups.rings != nullptr) {
+    const bool is_ring = groups.rings->kind() == ContextKind::kRing;
+    (is_ring ? add_ring : add_context_collectives)(nearest, samples, sequence_length, *groups.rings,
+                                                   times);
+  }
+  if (nearest.experts && groups.experts != nullptr) {
+    add_experts(nearest, samples, sequence_length, *groups.experts, times);
   }
   times.input_gradient += std::max(beside_input_gradient - input_gradient, Duration{});
   times.weight_gradient += std::max(beside_weight_gradient - weight_gradient, Duration{});

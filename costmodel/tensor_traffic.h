@@ -1,5 +1,5 @@
-// What the collectives of tensor parallelism, and with them the ring of context parallelism, add to
-// the times of a section, on a given cluster.
+// What the collectives of tensor parallelism, and with them those of context and expert
+// parallelism, add to the times of a section, on a given cluster.
 #pragma once
 
 #include <string>
@@ -9,6 +9,7 @@
 #include "core/values/profile.h"
 #include "core/values/units.h"
 #include "costmodel/context_ring.h"
+#include "costmodel/exchange.h"
 #include "costmodel/plan_wiring.h"
 #include "costmodel/section_grid.h"
 
@@ -32,16 +33,25 @@ class TensorGroups {
   std::vector<Collective> groups_;  // distinct ones
 };
 
+// The groups that the ranks of a section belong to. Without rings sequences are whole, without
+// experts' groups every rank has all experts of a layer.
+struct SectionGroups {
+  const TensorGroups& tensor;
+  const ContextRings* rings = nullptr;
+  const ExpertGroups* experts = nullptr;
+};
+
 struct TrafficTimes {
   Duration forward{}, input_gradient{}, weight_gradient{}, recompute{};
+  // Of them tokens on their way to experts and back.
+  Duration forward_experts{}, backward_experts{}, recompute_experts{};
 };
 
 // Of a section at (samples, sequence length), whose I and W take so long without collectives. The
 // list is that of the nearest measurement; its bytes grow in proportion to the tokens, which are
 // those of the decoder where the section knows its length.
 TrafficTimes traffic_times(const GridSample& sample, int samples, int sequence_length,
-                           int decoder_length, const TensorGroups& groups,
-                           const ContextRings* rings, Duration input_gradient,
+                           int decoder_length, const SectionGroups& groups, Duration input_gradient,
                            Duration weight_gradient);
 
 }  // namespace penstock

@@ -109,6 +109,46 @@ double kept_widths(LayerKind kind, const PerceptronShape& perceptron) {
   return kind == LayerKind::kDense ? 4.0 : 3.0 + 2.0 * real(perceptron.copies);
 }
 
+// Of the busiest rank over the mean: tokens that are sent to experts, where they are.
+double sent(const CountKey& key) { return key.expert_degree > 1 ? key.imbalance : 1.0; }
+// Over how many ranks a layer divides copies of tokens: experts that T ranks divide see whole ones.
+double divided_copies(const CountKey& key) {
+  const bool gathered = key.expert_degree > 1 && !key.whole_experts;
+  return gathered ? 1.0 : divided(key);
+}
+
+// Inputs of products are kept in 8 bits where those multiply 8 bits; what norms, activations and
+// attention keep of them stays wide.
+struct Kept {
+  double wide = 0.0, inputs = 0.0;  // elements per token
+  [[nodiscard]] double bytes(const CountKey& key) const {
+    return wide * key.element_bytes + inputs * (key.is_float8 ? 1.0 : key.element_bytes);
+  }
+};
+
+// What the backward of a layer needs, per token: of attention its norm's input, that of the first
+// product, queries, keys and values, and the input of the output projection; of the perceptron
+// likewise.
+Kept kept_of_layer(const Architecture& model, LayerKind kind, const CountKey& key) {
+  const PerceptronShape perceptron = perceptron_of(model, kind);
+  const double h = model.hidden, t = key.tensor_degree;
+  const double routed = real(perceptron.routed_met) / t, met = real(perceptron.met) / t;
+  const double value = real(attention_of(model).value) / t;
+  const double more = sent(key) - 1.0;
+  const double hidden = kept_widths(kind, perceptron) * h / divided(key);
+  const double copies = kind == LayerKind::kDense
+                            ? 0.0
+                            : 2.0 * model.experts->per_token * h *
+                                  (sent(key) / divided_copies(key) - 1.0 / divided(key));
+  // The inputs of the first product, of the perceptron's first (each copy of a token), of its last
+  // and of the output projection.
+  const double inputs = h / divided(key) * (1.0 + real(perceptron.copies)) + met + value;
+  const double all = hidden + copies + attention_elements(model, key) +
+                     inner_tensors(model) * (met + more * routed);
+  // The output projection takes what attention keeps as well.
+  return {all - inputs + (key.is_float8 ? value : 0.0), inputs};
+}
+
 void count_layer_memory(const Architecture& model, LayerKind kind, const CountKey& key,
                         SectionCounts& counts) {
   const PerceptronShape perceptron = perceptron_of(model, kind);
@@ -117,15 +157,36 @@ void count_layer_memory(const Architecture& model, LayerKind kind, const CountKe
   const double around = attention_elements(model, key);
   // Two masks of a byte where there is dropout are left out, since nobody trains these models with
   // it.
-  const double stash =
-      kept_widths(kind, perceptron) * h / divided(key) + around + inner_tensors(model) * met;
-  counts.stash = whole(tokens(key) * stash * e + kept_scores(model, key));
+  counts.stash =
+      whole(tokens(key) * kept_of_layer(model, kind, key).bytes(key) + kept_scores(model, key));
   // Inputs and output gradients of every matrix product.
   const double operands =
       (2.0 + 2.0 * copies) * h / divided(key) + around + met + (model.matrices - 1) * met;
   counts.weight_stash = std::min(counts.stash, whole(tokens(key) * operands * e));
   const double gradients = 2.0 * h + model.matrices * met;
-  counts.working_peak = whole(tokens(key) * gradients * e + working_scores(model, key));
+  // What arrives for the experts of a rank, and what they make of it.
+  const double arriving =
+      key.expert_degree == 1 ? 0.0
+                             : 2.0 * model.experts->per_token * h * sent(key) / divided_copies(key);
+  counts.working_peak =
+      whole(tokens(key) * (gradients + arriving) * e + working_scores(model, key));
+}
+
+// One copy of a rank's own tokens each way, 8 bits where products take them so. The gradients go
+// the same ways.
+std::optional<ExpertTraffic> dispatched(const Architecture& model, LayerKind kind,
+                                        const CountKey& key) {
+  if (kind == LayerKind::kDense || key.expert_degree == 1) return std::nullopt;
+  const Experts& experts = *model.experts;
+  ExpertTraffic traffic;
+  const double own = tokens(key) / key.tensor_degree * model.hidden;
+  traffic.dispatched = whole(own * key.element_bytes);
+  traffic.combined = whole(own * key.element_bytes);
+  traffic.experts = experts.count;
+  traffic.visited = experts.per_token;
+  if (experts.groups_per_token < experts.groups) traffic.most_nodes = experts.groups_per_token;
+  traffic.imbalance = key.imbalance;
+  return traffic;
 }
 
 // What the collectives of a section carry; nothing where no tensors are divided.
@@ -143,6 +204,14 @@ Bytes ring_bytes(const Architecture& model, const CountKey& key) {
   return whole(tokens(key) * of_token * key.element_bytes / key.tensor_degree);
 }
 
+// What goes to other ranks where they divide heads during attention.
+Bytes exchanged_bytes(const Architecture& model, const CountKey& key) {
+  if (key.context_degree == 1) return {};
+  const AttentionShape attention = attention_of(model);
+  return whole(tokens(key) * real(attention.query_key_value + attention.value) * key.element_bytes /
+               key.tensor_degree);
+}
+
 // With sequence parallelism each rank hands on its own tokens.
 Bytes boundary_of(const Architecture& model, const CountKey& key) {
   return whole(tokens(key) * model.hidden * key.element_bytes / divided(key));
@@ -154,8 +223,8 @@ std::vector<Product> backward_of(const std::vector<Product>& products) {
   std::vector<Product> out;
   out.reserve(2 * products.size());
   for (const Product& p : products) {
-    out.push_back({p.rows, p.inner, p.columns, p.count});
-    out.push_back({p.inner, p.columns, p.rows, p.count});
+    out.push_back({p.rows, p.inner, p.columns, p.count, p.kind});
+    out.push_back({p.inner, p.columns, p.rows, p.count, p.kind});
   }
   return out;
 }
@@ -164,17 +233,23 @@ std::vector<Product> backward_of(const std::vector<Product>& products) {
 void add_perceptron(const Architecture& model, LayerKind kind, const CountKey& key,
                     std::vector<Product>& products) {
   const double h = model.hidden, t = key.tensor_degree, into = model.matrices - 1;
-  const auto add = [&](double rows, double width, double count) {
+  const auto add = [&](double rows, double width, double count, ProductKind of) {
     if (width <= 0.0) return;
-    products.push_back({rows, into * width / t, h, count});
-    products.push_back({rows, h, width / t, count});
+    products.push_back({rows, into * width, h, count, of});
+    products.push_back({rows, h, width, count, of});
   };
-  if (kind == LayerKind::kDense) return add(tokens(key), model.feed_forward, 1.0);
+  const auto whole = ProductKind::kWhole;
+  if (kind == LayerKind::kDense) return add(tokens(key), model.feed_forward / t, 1.0, whole);
   const Experts& experts = *model.experts;
-  const double share = real(experts.per_token) / experts.count;
-  add(tokens(key) * share, experts.width, experts.count);
-  add(tokens(key), experts.shared_width, 1.0);
-  products.push_back({tokens(key), real(perceptron_of(model, kind).router) / h, h, 1.0});
+  // An expert gets its share of the tokens of all ranks that have the experts between them: those
+  // of EP groups of T ranks, or of EP ranks, each with a T-th of a group's tokens.
+  const double share = real(experts.per_token) / experts.count * key.expert_degree * sent(key);
+  const double by = key.whole_experts ? t : 1.0;
+  add(tokens(key) / by * share, experts.width * by / t, experts.count / key.expert_degree,
+      ProductKind::kGrouped);
+  add(tokens(key), experts.shared_width / t, 1.0, whole);
+  products.push_back(
+      {tokens(key) / divided(key), real(perceptron_of(model, kind).router) / h, h, 1.0});
 }
 
 std::vector<Product> layer_products(const Architecture& model, LayerKind kind,
@@ -254,6 +329,50 @@ RecomputeCounts count_selective(const Architecture& model, LayerKind kind, const
   return out;
 }
 
+// Of a layer whose experts lie on ranks of their own only attention, and what every token visits,
+// gathers and scatters over the T ranks; experts that those divide gather and scatter what arrives.
+std::vector<TensorTraffic> layer_traffic(const Architecture& model, LayerKind kind,
+                                         const CountKey& key) {
+  const Bytes bytes = tokens_bytes(model, key);
+  std::vector<TensorTraffic> traffic = traffic_of_layer(bytes, key.sequence_parallel);
+  if (kind == LayerKind::kDense || (key.expert_degree == 1 && !key.whole_experts)) return traffic;
+  std::vector<TensorTraffic> all;
+  const auto add = [&](Bytes of, int half) {
+    for (TensorTraffic each : traffic) {
+      each.bytes = of;
+      for (int* count : {&each.forward, &each.input_gradient, &each.recompute,
+                         &each.beside_input_gradient, &each.beside_weight_gradient}) {
+        // Attention has the larger half of what is odd.
+        *count = half == 0 ? (*count + 1) / 2 : *count / 2;
+      }
+      all.push_back(each);
+    }
+  };
+  add(bytes, 0);
+  if (model.experts->shared_width > 0) add(bytes, 1);
+  if (!key.whole_experts) {
+    add(whole(real(bytes.count) * model.experts->per_token * sent(key)), 1);
+  }
+  return all;
+}
+
+// Casts of the inputs of products and, backward, of the gradients of their outputs: 2 bytes are
+// read and, as they are and transposed, 2 written (reference: 6 bytes with the pass that finds the
+// largest number). Cast once where several products share an input.
+void count_casts(const Architecture& model, LayerKind kind, const CountKey& key,
+                 SectionCounts& counts) {
+  constexpr double kBytesOfCast = 6.0;
+  const PerceptronShape perceptron = perceptron_of(model, kind);
+  const double h = model.hidden, t = key.tensor_degree, met = real(perceptron.met) / t;
+  const double copies = real(perceptron.copies) * sent(key);
+  const double inputs =
+      (1.0 + copies) * h / divided(key) + met + real(attention_of(model).value) / t;
+  const double gradients = real(attention_of(model).query_key_value) / t + h / divided(key) +
+                           (model.matrices - 1) * met + copies * h / divided(key);
+  counts.forward.cast = tokens(key) * inputs * kBytesOfCast;
+  counts.backward.cast = tokens(key) * gradients * kBytesOfCast;
+}
+
 // The output of a layer's last product is not what its backward needs: PyTorch's checkpointing
 // stops before it (since 2.1, without reentrance), and XLA removes it. Megatron's, which layers
 // over a tensor-parallel group are taken to have, repeats it.
@@ -327,11 +446,12 @@ SectionCounts count_layer(const Architecture& model, LayerKind kind, const Count
   counts.forward.bytes = layer_bytes(model, kind, key);
   counts.backward.bytes = 2.0 * counts.forward.bytes;
   counts.forward.reduced = counts.backward.reduced = reduced_bytes(model, key);
-  if (key.tensor_degree > 1) {
-    counts.traffic = traffic_of_layer(tokens_bytes(model, key), key.sequence_parallel);
-  }
+  if (key.tensor_degree > 1) counts.traffic = layer_traffic(model, kind, key);
+  if (key.is_float8) count_casts(model, kind, key, counts);
   counts.boundary = boundary_of(model, key);
   counts.ring = ring_bytes(model, key);
+  counts.exchanged = exchanged_bytes(model, key);
+  counts.experts = dispatched(model, kind, key);
   count_layer_memory(model, kind, key, counts);
   // What arrives and what leaves; in the backward their gradients beside them.
   counts.working_peak += counts.ring * 4;
@@ -349,12 +469,15 @@ RecomputeCounts count_recompute(const Architecture& model, LayerKind kind, const
     if (stops_early(kind, key)) out.again.products.pop_back();
     out.stash = layer.boundary;
     out.traffic = layer.traffic;
+    out.experts = layer.experts;
+    if (out.experts) out.experts->again = true;
   } else if (mode == Recompute::kSelective) {
     out = key.attention == AttentionKind::kFused ? count_selective(model, kind, key, layer)
                                                  : count_scores_again(model, key, layer);
   }
   if (mode != Recompute::kFull) {
     out.traffic = layer.traffic;
+    out.experts = layer.experts;
     // Per-operation checkpointing keeps what was scattered and gathers again.
     const bool gathers = mode == Recompute::kSelective && key.attention == AttentionKind::kFused;
     for (TensorTraffic& each : out.traffic) {

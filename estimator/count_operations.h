@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "core/values/architecture.h"
@@ -35,12 +36,23 @@ struct CountKey {
   // One kernel per operation, as PyTorch runs it uncompiled; else norms, activations and losses are
   // fused as trainers of large models have them.
   bool eager = false;
+  // EP ranks have the experts of a layer between them; each expert whole on its rank, or divided
+  // over the T of them. The busiest rank has so many times the tokens of the mean.
+  int expert_degree = 1;
+  bool whole_experts = false;
+  double imbalance = 1.0;
+  // Inputs of the layers' products in 8 bits.
+  bool is_float8 = false;
 };
+
+// Of one layer's products or of its experts', which are one kernel.
+enum class ProductKind { kWhole, kGrouped };
 
 // Matrices of rows x inner and inner x columns.
 struct Product {
   double rows = 0.0, columns = 0.0, inner = 0.0;
-  double count = 1.0;  // of them, one after the other
+  double count = 1.0;  // of them, one after the other; together if they are grouped
+  ProductKind kind = ProductKind::kWhole;
   [[nodiscard]] double flops() const { return 2.0 * rows * columns * inner * count; }
   bool operator==(const Product&) const = default;
 };
@@ -50,6 +62,7 @@ struct Work {
   std::vector<Product> products;  // of weights
   double scores = 0.0;            // operations of attention between queries, keys and values
   double bytes = 0.0;             // read and written between and around them
+  double cast = 0.0;              // of them by casts to 8 bits
   double reduced = 0.0;  // bytes per rank over the links of the tensor-parallel group, when times
                          // are to hold its collectives (as measured ones do)
   [[nodiscard]] double product_flops() const;
@@ -61,7 +74,9 @@ struct SectionCounts {
   Work forward, backward;
   double weight_share = 0.0;           // of the operations of backward: W / (I + W)
   std::vector<TensorTraffic> traffic;  // T > 1; recompute: of one that repeats the whole forward
-  Bytes ring;  // keys and values of a rank's tokens, where ranks divide the sequence
+  Bytes ring;       // keys and values of a rank's tokens, where ranks divide the sequence
+  Bytes exchanged;  // likewise queries, keys, values and outputs
+  std::optional<ExpertTraffic> experts;  // EP > 1
   Bytes stash, weight_stash, working_peak, boundary;
   bool operator==(const SectionCounts&) const = default;
 };
@@ -73,6 +88,7 @@ SectionCounts count_layer(const Architecture& model, LayerKind kind, const Count
 struct RecomputeCounts {
   Work again;
   std::vector<TensorTraffic> traffic;  // of the whole layer
+  std::optional<ExpertTraffic> experts;
   Bytes stash, weight_stash, working_peak;
 };
 RecomputeCounts count_recompute(const Architecture& model, LayerKind kind, const CountKey& key,
@@ -89,6 +105,9 @@ std::int64_t active_parameter_count(const Architecture& model);
 int score_width(const Architecture& model);
 // Rows of embedding and head on one rank.
 std::int64_t vocabulary_rows(const Architecture& model, int tensor_degree);
+
+// Of the experts of a layer, what EP ETP ranks divide; 0 in a dense layer.
+std::int64_t expert_parameters(const Architecture& model, LayerKind kind);
 
 // Can the layers be divided over this many ranks? Heads, key-value heads and perceptron widths must
 // divide evenly.

@@ -32,13 +32,18 @@ EfficiencyCurve read_curve(JsonReader object) {
   curve.generation = object.at("generation").string();
   const JsonReader width = object.at("width");
   curve.width = width.string();
-  if (curve.width != "half" && curve.width != "tensorfloat32" && curve.width != "float32") {
-    width.expected("\"half\", \"tensorfloat32\" or \"float32\"");
+  if (curve.width != "half" && curve.width != "tensorfloat32" && curve.width != "float32" &&
+      curve.width != "float8") {
+    width.expected("\"half\", \"tensorfloat32\", \"float32\" or \"float8\"");
   }
   curve.eager = object.at("eager").boolean();
   curve.terms.products = share(object, "products");
   curve.terms.memory = share(object, "memory");
   curve.terms.link = share(object, "link");
+  if (const auto experts = object.get("experts")) {
+    curve.terms.experts = experts->number(1e-6, 1.0);
+    curve.terms.routing_s = 1e-6 * object.at("routing_us").number(0.0, kLongestFloor);
+  }
   curve.terms.forward_floor_s = 1e-6 * object.at("forward_floor_us").number(0.0, kLongestFloor);
   curve.terms.backward_floor_s = 1e-6 * object.at("backward_floor_us").number(0.0, kLongestFloor);
   curve.terms.end_floor = object.at("end_floor").number(0.0, 1.0);
@@ -92,6 +97,8 @@ std::string_view width_name(Arithmetic arithmetic) {
       return "half";
     case Arithmetic::kTensorFloat32:
       return "tensorfloat32";
+    case Arithmetic::kFloat8:
+      return "float8";
     case Arithmetic::kFloat32:
       break;
   }
@@ -105,17 +112,35 @@ Rates rates_of(const DeviceSheet& device, double peak_flops_per_s, const Efficie
     const double of = kernel == AttentionKernel::kEager ? curve.terms.products : 1.0;
     return share * of * peak_flops_per_s;
   };
-  return {&device,       peak_flops_per_s, curve.terms, curve.eager ? 0 : device.processors,
-          scores(false), scores(true)};
+  return {&device,
+          peak_flops_per_s,
+          curve.terms,
+          curve.terms.products * peak_flops_per_s,
+          curve.eager ? 0 : device.processors,
+          scores(false),
+          scores(true)};
+}
+
+void use_float8(const EfficiencyCurve& float8, double peak_flops_per_s, Rates& rates) {
+  rates.layer_flops_per_s = float8.terms.products * peak_flops_per_s;
 }
 
 WorkTimes times_of(const Work& work, Direction direction, Place place, const Rates& rates) {
   const EfficiencyTerms& terms = rates.terms;
   WorkTimes times;
+  const double rate =
+      place == Place::kLayer ? rates.layer_flops_per_s : terms.products * rates.peak_flops_per_s;
   for (const Product& product : work.products) {
-    times.products += product.flops() * shape_factor(product, rates.processors) /
-                      (terms.products * rates.peak_flops_per_s);
+    const double time = product.flops() * shape_factor(product, rates.processors) / rate;
+    if (product.kind == ProductKind::kGrouped) {
+      times.experts += time / terms.experts;
+    } else {
+      times.products += time;
+    }
   }
+  // The backward sorts gradients the same way.
+  if (times.experts > 0.0) times.routing = terms.routing_s;
+  times.casts = work.cast / (terms.memory * rates.device->memory_bandwidth.value);
   times.attention = work.scores / (direction == Direction::kForward ? rates.forward_scores
                                                                     : rates.backward_scores);
   times.memory = work.bytes / (terms.memory * rates.device->memory_bandwidth.value);
@@ -146,18 +171,23 @@ Efficiency read_efficiency(const Json& json, const std::string& file) {
 Json write_efficiency(const Efficiency& efficiency) {
   Json curves = Json::array();
   for (const EfficiencyCurve& curve : efficiency.curves) {
-    curves.push(Json::object()
-                    .set("generation", curve.generation)
-                    .set("width", curve.width)
-                    .set("eager", curve.eager)
-                    .set("products", curve.terms.products)
-                    .set("memory", curve.terms.memory)
-                    .set("link", curve.terms.link)
-                    .set("forward_floor_us", microseconds(curve.terms.forward_floor_s))
-                    .set("backward_floor_us", microseconds(curve.terms.backward_floor_s))
-                    .set("end_floor", curve.terms.end_floor)
-                    .set("error_below", curve.error.below)
-                    .set("error_above", curve.error.above));
+    Json object = Json::object();
+    object.set("generation", curve.generation)
+        .set("width", curve.width)
+        .set("eager", curve.eager)
+        .set("products", curve.terms.products)
+        .set("memory", curve.terms.memory)
+        .set("link", curve.terms.link);
+    if (curve.terms.experts != 1.0 || curve.terms.routing_s != 0.0) {
+      object.set("experts", curve.terms.experts)
+          .set("routing_us", microseconds(curve.terms.routing_s));
+    }
+    object.set("forward_floor_us", microseconds(curve.terms.forward_floor_s))
+        .set("backward_floor_us", microseconds(curve.terms.backward_floor_s))
+        .set("end_floor", curve.terms.end_floor)
+        .set("error_below", curve.error.below)
+        .set("error_above", curve.error.above);
+    curves.push(std::move(object));
   }
   Json left_out = Json::array();
   for (const LeftOut& left : efficiency.left_out) {

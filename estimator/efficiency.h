@@ -18,12 +18,14 @@
 namespace penstock {
 
 // time = max(floor, sum over products of flops * shape_factor / (products * peak)
-//                   + scores / rate of attention + bytes / (memory * bandwidth)
-//                   + reduced / (link * link))
+//                   + scores / rate of attention + (bytes + casts) / (memory * bandwidth)
+//                   + reduced / (link * link)) + routing
 struct EfficiencyTerms {
   double products = 1.0;         // share of the peak rate of matrix products, 0..1
   double memory = 1.0;           // share of the memory bandwidth
   double link = 1.0;             // share of the bandwidth inside a node
+  double experts = 1.0;          // products of experts, over that of others
+  double routing_s = 0.0;        // of a layer with experts, forward: what sorts tokens by expert
   double forward_floor_s = 0.0;  // of a layer: what the host takes to launch it
   double backward_floor_s = 0.0;
   double end_floor = 0.0;  // of embedding and head, as a share of a layer's
@@ -31,7 +33,7 @@ struct EfficiencyTerms {
 };
 
 // Efficiencies differ by how wide numbers are: "half" (bfloat16, float16), "tensorfloat32",
-// "float32".
+// "float32", "float8".
 std::string_view width_name(Arithmetic arithmetic);
 
 // For devices of one generation, or ("any") of all others.
@@ -75,17 +77,23 @@ struct Rates {
   const DeviceSheet* device = nullptr;
   double peak_flops_per_s = 0.0;
   EfficiencyTerms terms;
+  double layer_flops_per_s = 0.0;  // of the products of layers: share times peak
   int processors = 0;  // for the shapes of products; eager curves were fitted without them
   double forward_scores = 1.0, backward_scores = 1.0;  // operations of attention per second
 };
+// Layers multiply 8 bits by a curve of their own, and everything else goes by `curve`.
+void use_float8(const EfficiencyCurve& float8, double peak_flops_per_s, Rates& rates);
 Rates rates_of(const DeviceSheet& device, double peak_flops_per_s, const EfficiencyCurve& curve,
                AttentionKernel kernel, int sequence_length, int head_width);
 
 // What a time is made of, in seconds.
 struct WorkTimes {
   double products = 0.0, attention = 0.0, memory = 0.0, links = 0.0;
+  double experts = 0.0, routing = 0.0, casts = 0.0;
   double launches = 0.0;  // what the host takes beyond all of them
-  [[nodiscard]] double sum() const { return products + attention + memory + links + launches; }
+  [[nodiscard]] double sum() const {
+    return products + experts + attention + memory + casts + routing + links + launches;
+  }
 };
 WorkTimes times_of(const Work& work, Direction direction, Place place, const Rates& rates);
 

@@ -24,10 +24,6 @@ constexpr std::array kModes{std::pair{Recompute::kNone, "none"},
                             std::pair{Recompute::kFull, "full"}};
 enum SourceIndex { kTimes, kShapes, kOperations, kTraining };
 
-int bytes_of(Arithmetic arithmetic) {
-  return arithmetic == Arithmetic::kBFloat16 || arithmetic == Arithmetic::kFloat16 ? 2 : 4;
-}
-
 Duration rounded(double seconds) {
   const double longest = static_cast<double>(kLongestDuration.count()) * 1e-9;
   return round_up_to_ns(std::min(seconds, longest));

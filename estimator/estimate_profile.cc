@@ -38,10 +38,6 @@ std::string percent(double share) {
   return std::to_string(static_cast<int>(std::floor(100.0 * share + 0.5))) + " %";
 }
 
-int bytes_of(Arithmetic arithmetic) {
-  return arithmetic == Arithmetic::kBFloat16 || arithmetic == Arithmetic::kFloat16 ? 2 : 4;
-}
-
 Duration rounded(double seconds) {
   const double longest = static_cast<double>(kLongestDuration.count()) * 1e-9;
   return round_up_to_ns(std::min(seconds, longest));
@@ -49,8 +45,11 @@ Duration rounded(double seconds) {
 
 // The parts of a time by the names that `explain` and `compare` use.
 constexpr std::array kTerms{std::pair{"matrix products", &WorkTimes::products},
+                            std::pair{"expert products", &WorkTimes::experts},
                             std::pair{"attention", &WorkTimes::attention},
                             std::pair{"memory passes", &WorkTimes::memory},
+                            std::pair{"casts to 8 bits", &WorkTimes::casts},
+                            std::pair{"routing", &WorkTimes::routing},
                             std::pair{"launches", &WorkTimes::launches}};
 
 double WorkTimes::*member_of(const std::string& name) {
@@ -86,9 +85,14 @@ class ProfileEstimate {
       : model_(model),
         device_(device),
         request_(request),
-        curve_(curve_for(efficiency, device, request.arithmetic)),
-        kernel_(request.attention.value_or(attention_for(model, device, request.arithmetic))),
-        error_(curve_.error) {}
+        wide_(request.arithmetic == Arithmetic::kFloat8 ? Arithmetic::kBFloat16
+                                                        : request.arithmetic),
+        curve_(curve_for(efficiency, device, wide_)),
+        float8_(request.arithmetic == Arithmetic::kFloat8
+                    ? &curve_for(efficiency, device, Arithmetic::kFloat8)
+                    : nullptr),
+        kernel_(request.attention.value_or(attention_for(model, device, wide_))),
+        error_(float8_ != nullptr ? float8_->error : curve_.error) {}
 
   Estimate run() {
     check();
@@ -106,7 +110,7 @@ class ProfileEstimate {
  private:
   void check() {
     const PeakRate* peak = device_.peak(request_.arithmetic);
-    if (peak == nullptr) {
+    if (peak == nullptr || device_.peak(wide_) == nullptr) {
       std::string known;
       for (const PeakRate& each : device_.peaks) {
         known += (known.empty() ? "" : ", ") + std::string(name_of(each.arithmetic));
@@ -114,8 +118,9 @@ class ProfileEstimate {
       throw_bad_input("the datasheet of " + device_.name + " has no rate for " +
                       std::string(name_of(request_.arithmetic)) + "\nhelp: --precision " + known);
     }
-    rates_ = rates_of(device_, peak->flops_per_s, curve_, kernel_, request_.sequence_length,
-                      score_width(model_));
+    rates_ = rates_of(device_, device_.peak(wide_)->flops_per_s, curve_, kernel_,
+                      request_.sequence_length, score_width(model_));
+    if (float8_ != nullptr) use_float8(*float8_, peak->flops_per_s, rates_);
     const int length = request_.sequence_length;
     if (length < 1 || length > kLongestSequence) {
       throw_bad_input(model_.name + ": a sequence of " + std::to_string(length) +
@@ -183,20 +188,39 @@ class ProfileEstimate {
   // What a section computes again and keeps; none: it has nothing to compute again.
   using Again = std::function<RecomputeCounts(Recompute)>;
 
-  int add_type(const std::string& name, Place place,
+  struct ExpertKey {
+    int degree = 1;
+    bool whole = false;
+  };
+  // EP of a section with experts and this T, which they divide evenly.
+  [[nodiscard]] std::vector<ExpertKey> expert_keys(std::int64_t experts, int tensor) const {
+    std::vector<ExpertKey> keys{{}};
+    if (experts == 0) return keys;
+    for (const int degree : request_.expert_degrees) {
+      if (degree == 1 || model_.experts->count % degree != 0) continue;
+      if (tensor == 1 || degree % tensor == 0) keys.push_back({degree, tensor > 1});
+      if (tensor > 1 && request_.experts_by_tensor) keys.push_back({degree, false});
+    }
+    return keys;
+  }
+
+  int add_type(const std::string& name, Place place, std::int64_t experts_of_type,
                const std::function<SectionCounts(const CountKey&)>& counts,
                const std::function<RecomputeCounts(const CountKey&, Recompute)>& again) {
     SectionType type;
     type.name = name;
+    type.expert_parameters = experts_of_type;
     type.parameter_source = kShapes;
     for (const int degree : degrees_) {
-      type.parameters.push_back({degree, counts(key_of(degree, 1, 1)).parameters});
+      type.parameters.push_back({degree, counts(key_of(degree, 1, 1, {})).parameters});
       for (const int context : request_.context_degrees) {
-        for (const int samples : request_.samples.empty() ? kSamples : request_.samples) {
-          const CountKey key = key_of(degree, context, samples);
-          const Again again_of =
-              again ? Again([&](Recompute mode) { return again(key, mode); }) : Again();
-          add_measurements(counts(key), key, name, place, again_of, type);
+        for (const ExpertKey& experts : expert_keys(experts_of_type, degree)) {
+          for (const int samples : request_.samples.empty() ? kSamples : request_.samples) {
+            const CountKey key = key_of(degree, context, samples, experts);
+            const Again again_of =
+                again ? Again([&](Recompute mode) { return again(key, mode); }) : Again();
+            add_measurements(counts(key), key, name, place, again_of, type);
+          }
         }
       }
     }
@@ -205,7 +229,8 @@ class ProfileEstimate {
     return static_cast<int>(types.size()) - 1;
   }
 
-  [[nodiscard]] CountKey key_of(int degree, int context, int samples) const {
+  [[nodiscard]] CountKey key_of(int degree, int context, int samples,
+                                const ExpertKey& experts) const {
     return {degree,
             samples,
             request_.sequence_length,
@@ -213,7 +238,11 @@ class ProfileEstimate {
             kind_of(kernel_),
             request_.sequence_parallel && degree > 1,
             context,
-            curve_.eager};
+            curve_.eager,
+            experts.degree,
+            experts.whole,
+            request_.expert_imbalance,
+            float8_ != nullptr};
   }
 
   // Without the collectives, which are priced from the cluster's links.
@@ -230,6 +259,9 @@ class ProfileEstimate {
     m.context_degree = key.context_degree;
     m.micro_batch_size = key.samples;
     m.sequence_length = request_.sequence_length;
+    m.expert_degree = key.expert_degree;
+    m.expert_tensor_degree = key.whole_experts ? 1 : 0;
+    m.experts = told(counts.experts);
     const WorkTimes forward = times(counts.forward, Direction::kForward, place);
     const WorkTimes backward = times(counts.backward, Direction::kBackward, place);
     m.forward.median = rounded(forward.sum());
@@ -241,6 +273,7 @@ class ProfileEstimate {
     if (counts.ring != Bytes{}) {
       m.ring = RingTraffic{counts.ring, rounded(forward.attention / key.context_degree),
                            rounded(backward.attention / key.context_degree)};
+      m.ring->exchanged = counts.exchanged;
     }
     m.stash = counts.stash;
     m.weight_stash = counts.weight_stash;
@@ -269,9 +302,16 @@ class ProfileEstimate {
       m.ring->beside_recompute = rounded(again.attention / m.context_degree);
     }
     m.tensor_traffic = counts.traffic;
+    m.experts = told(counts.experts);
     m.stash = counts.stash;
     m.weight_stash = counts.weight_stash;
     m.working_peak = counts.working_peak;
+  }
+
+  // With how tokens are sent.
+  [[nodiscard]] std::optional<ExpertTraffic> told(std::optional<ExpertTraffic> traffic) const {
+    if (traffic) traffic->once = request_.dispatches_once;
+    return traffic;
   }
 
   void note_floor(const std::string& name, int samples) {
@@ -287,7 +327,7 @@ class ProfileEstimate {
   void add_sections() {
     ModelProfile& profile = estimate_.profile;
     const int embedding =
-        add_type("embedding", Place::kEnd,
+        add_type("embedding", Place::kEnd, 0,
                  [&](const CountKey& key) { return count_embedding(model_, key); }, {});
     profile.sections.push_back({"embedding", embedding});
     const std::array types{layer_type(LayerKind::kDense), layer_type(LayerKind::kExperts)};
@@ -296,7 +336,7 @@ class ProfileEstimate {
       profile.sections.push_back({"layer." + std::to_string(layer), types[kind]});
     }
     const int head = add_type(
-        "head", Place::kEnd,
+        "head", Place::kEnd, 0,
         [&](const CountKey& key) { return count_end(model_, EndKind::kNormAndHead, key); }, {});
     profile.sections.push_back({"head", head});
     if (model_.tied_head) add_tie();
@@ -311,7 +351,8 @@ class ProfileEstimate {
                              : kind == LayerKind::kDense ? "dense layer"
                                                          : "expert layer";
     return add_type(
-        name, Place::kLayer, [&](const CountKey& key) { return count_layer(model_, kind, key); },
+        name, Place::kLayer, expert_parameters(model_, kind),
+        [&](const CountKey& key) { return count_layer(model_, kind, key); },
         [&](const CountKey& key, Recompute mode) {
           return count_recompute(model_, kind, key, mode);
         });
@@ -344,9 +385,18 @@ class ProfileEstimate {
     if (request_.gradient_bytes == 4) list.emplace_back("gradients of 4 bytes");
     add_odd_tiles();
     if (model_.experts) {
+      add_experts();
+    }
+    if (float8_ != nullptr) {
       list.emplace_back(
-          "experts all on the ranks of their layer, no expert parallelism, tokens "
-          "spread evenly");
+          "layers multiply 8 bits, casts included; embedding, head, attention and what lies "
+          "between "
+          "stay in bfloat16; weights of 2 bytes: 8 bits, and their transposes or a copy of 16 "
+          "bits");
+      if (float8_->generation == "any") {
+        list.push_back("no run in 8 bits was published on a device of the generation " +
+                       device_.generation + ": as on others, over its own peak");
+      }
     }
     if (curve_.generation == "any") {
       list.push_back("no profile was measured on a device of the generation " + device_.generation +
@@ -360,6 +410,21 @@ class ProfileEstimate {
       const std::string text = device_.name + ": " + source.text;
       if (std::find(list.begin(), list.end(), text) == list.end()) list.push_back(text);
     }
+  }
+
+  void add_experts() {
+    auto& list = estimate_.assumptions;
+    const double more = request_.expert_imbalance;
+    list.push_back(more > 1.0 ? "the busiest rank of experts gets " +
+                                    std::to_string(static_cast<int>(std::lround(100.0 * more))) +
+                                    " % of the mean's tokens (EP > 1)"
+                              : "tokens spread evenly over experts");
+    list.emplace_back(
+        request_.dispatches_once
+            ? "EP > 1: a token goes once to each node, and once to each rank there, that has one "
+              "of "
+              "its experts (DeepEP, HybridEP); --expert-dispatch copies: once for each expert"
+            : "EP > 1: a token goes once for each of its experts (all-to-all)");
   }
 
   [[nodiscard]] std::string attention_text() const {
@@ -397,7 +462,9 @@ class ProfileEstimate {
   const Architecture& model_;
   const DeviceSheet& device_;
   const EstimateRequest& request_;
+  Arithmetic wide_;  // of everything but the products of layers
   const EfficiencyCurve& curve_;
+  const EfficiencyCurve* float8_;  // those; null: as everything else
   AttentionKernel kernel_;
   ErrorBand error_;
   Rates rates_;

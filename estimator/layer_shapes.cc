@@ -41,6 +41,8 @@ PerceptronShape perceptron_of(const Architecture& model, LayerKind kind) {
   PerceptronShape shape;
   shape.held = Count{experts.count} * experts.width + experts.shared_width;
   shape.met = Count{experts.per_token} * experts.width + experts.shared_width;
+  shape.routed = Count{experts.count} * experts.width;
+  shape.routed_met = Count{experts.per_token} * experts.width;
   shape.copies = experts.per_token + (experts.shared_width > 0 ? 1 : 0);
   shape.router = Count{experts.count} * model.hidden + (experts.shared_gate ? model.hidden : 0);
   shape.experts = experts.count + (experts.shared_width > 0 ? 1 : 0);
@@ -49,6 +51,13 @@ PerceptronShape perceptron_of(const Architecture& model, LayerKind kind) {
 
 Count norm_weights(const Architecture& model) {
   return Count{model.hidden} * (model.norm_bias ? 2 : 1);
+}
+
+Count expert_parameters(const Architecture& model, LayerKind kind) {
+  if (kind == LayerKind::kDense) return 0;
+  const PerceptronShape shape = perceptron_of(model, kind);
+  return shape.routed *
+         (model.matrices * model.hidden + (model.perceptron_bias ? model.matrices - 1 : 0));
 }
 
 Count layer_parameters(const Architecture& model, LayerKind kind, int degree) {

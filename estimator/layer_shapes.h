@@ -28,6 +28,8 @@ struct PerceptronShape {
   std::int64_t copies = 0;   // of a token's input: one, or one per expert
   std::int64_t router = 0;   // parameters
   std::int64_t experts = 1;  // held
+  // Of the widths, those of experts that a token is sent to.
+  std::int64_t routed = 0, routed_met = 0;
 };
 
 PerceptronShape perceptron_of(const Architecture& model, LayerKind kind);

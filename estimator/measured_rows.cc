@@ -74,8 +74,7 @@ class RowMaker {
     row.sections = sections;
     row.forward_s = to_seconds(m.forward.median);
     row.backward_s = backward_of(m);
-    const int bytes =
-        one.arithmetic == Arithmetic::kBFloat16 || one.arithmetic == Arithmetic::kFloat16 ? 2 : 4;
+    const int bytes = bytes_of(one.arithmetic);
     const CountKey key{m.tensor_degree,
                        m.micro_batch_size,
                        m.sequence_length,

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/values/error.h"
+#include "core/values/other_degrees.h"
 
 namespace penstock {
 namespace {
@@ -28,17 +29,20 @@ std::string difference(const ModelProfile& existing, const ModelProfile& fresh) 
     const SectionType& a = existing.section_types[i];
     const SectionType& b = fresh.section_types[i];
     if (a.name != b.name) return "it has other section types";
-    if (a.parameters != b.parameters) return "its " + a.name + " has other parameters";
+    if (a.parameters != b.parameters || a.expert_parameters != b.expert_parameters)
+      return "its " + a.name + " has other parameters";
   }
   return "";
 }
 
-int context_of(const Measurement& m) { return m.context_degree; }
-int context_of(const OutOfMemoryKey& /*key*/) { return 1; }
+OtherDegrees others_of(const Measurement& m) {
+  return {m.context_degree, m.expert_degree, m.expert_tensor_degree};
+}
+OtherDegrees others_of(const OutOfMemoryKey& /*key*/) { return {}; }
 
 template <class Keyed>
 auto key_of(const Keyed& m) {
-  return std::tuple(m.device, m.tensor_degree, context_of(m), m.recompute, m.decoder_length,
+  return std::tuple(m.device, m.tensor_degree, others_of(m), m.recompute, m.decoder_length,
                     m.sequence_length, m.micro_batch_size);
 }
 

@@ -6,9 +6,10 @@ namespace penstock {
 namespace {
 
 bool are_of_one_family(const Plan& a, const Plan& b) {
-  return a.tensor == b.tensor && a.context == b.context && a.pipeline == b.pipeline &&
-         a.data == b.data && a.micro_batch_size == b.micro_batch_size && a.schedule == b.schedule &&
-         a.recompute == b.recompute && a.device_types() == b.device_types();
+  return a.tensor == b.tensor && a.other_degrees() == b.other_degrees() &&
+         a.pipeline == b.pipeline && a.data == b.data && a.micro_batch_size == b.micro_batch_size &&
+         a.schedule == b.schedule && a.recompute == b.recompute &&
+         a.device_types() == b.device_types();
 }
 
 bool look_alike(const RankedPlan& kept, const RankedPlan& other) {

@@ -82,6 +82,7 @@ std::vector<Column> columns_of(const Shown& shown) {
   if (shown.mfu) columns.push_back({"MFU%", false, 1, 6});
   columns.push_back({"TP"});
   if (shown.decisions.context) columns.push_back({"CP", false, 1});
+  if (shown.decisions.expert) columns.push_back({"EP", false, 1});
   for (const char* name : {"PP", "DP"}) columns.push_back({name, false, 1});
   if (shown.chunks) columns.push_back({"VP", false, 1});
   columns.push_back({"mbs", false, 1});
@@ -109,6 +110,7 @@ std::vector<std::string> cells_of(const RankedPlan& ranked, std::size_t number, 
   }
   cells.push_back(fmt::format("{}", plan.tensor));
   if (shown.decisions.context) cells.push_back(fmt::format("{}", plan.context));
+  if (shown.decisions.expert) cells.push_back(fmt::format("{}", plan.expert));
   for (const int degree : {plan.pipeline, plan.data}) cells.push_back(fmt::format("{}", degree));
   if (shown.chunks) cells.push_back(fmt::format("{}", plan.chunks));
   cells.push_back(micro_batch_size_text(plan));

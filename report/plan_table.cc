@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "core/values/expert_grid.h"
 #include "core/values/recompute_sections.h"
 #include "core/values/sharding.h"
 #include "report/measures.h"
@@ -116,12 +117,14 @@ void append(std::vector<Value>& to, const std::vector<Value>& more) {
 
 void Decisions::add(const Plan& plan) {
   context = context || plan.context > 1;
+  expert = expert || plan.expert > 1;
   sharding = sharding || plan.sharding != Sharding::kState;
 }
 
 std::vector<Column> decision_columns(const Decisions& decisions, std::size_t gap) {
   std::vector<Column> columns{{"TP", false, gap}};
   if (decisions.context) columns.push_back({"CP", false, 1});
+  if (decisions.expert) columns.push_back({"EP", false, 1});
   append(columns, std::vector<Column>{{"PP", false, 1},
                                       {"DP", false, 1},
                                       {"VP", false, 1},
@@ -136,6 +139,7 @@ std::vector<Column> decision_columns(const Decisions& decisions, std::size_t gap
 std::vector<std::string> decision_cells(const Decisions& decisions, const Plan& plan) {
   std::vector<std::string> cells{fmt::format("{}", plan.tensor)};
   if (decisions.context) cells.push_back(fmt::format("{}", plan.context));
+  if (decisions.expert) cells.push_back(fmt::format("{}", plan.expert));
   append(cells,
          std::vector<std::string>{fmt::format("{}", plan.pipeline), fmt::format("{}", plan.data),
                                   fmt::format("{}", plan.chunks), micro_batch_size_text(plan),
@@ -224,8 +228,8 @@ std::string pareto_table(const std::vector<RankedPlan>& plans, Screen screen) {
 }
 
 std::string degrees_text(const Plan& plan) {
-  const std::string context = plan.context > 1 ? fmt::format(" x CP {}", plan.context) : "";
-  return fmt::format("TP {}{} x PP {} x DP {}", plan.tensor, context, plan.pipeline, plan.data);
+  return fmt::format("TP {}{} x PP {} x DP {}", plan.tensor, other_degrees_words(plan),
+                     plan.pipeline, plan.data);
 }
 
 std::string recompute_text(const Plan& plan) {

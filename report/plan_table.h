@@ -15,7 +15,7 @@ namespace penstock {
 // What a plan decides, TP to sharding, in the order of every table. CP and other sharding than
 // ZeRO-1 have their columns where some plan has them.
 struct Decisions {
-  bool context = false, sharding = false;
+  bool context = false, expert = false, sharding = false;
   void add(const Plan& plan);
 };
 // `gap`: before the first column.

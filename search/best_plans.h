@@ -15,8 +15,10 @@ namespace penstock {
 
 // What the user fixed; everything else is searched.
 struct Pins {
-  std::optional<int> pipeline, chunks, data, tensor, context, micro_batch_size;
-  std::vector<std::string> schedules;  // empty: all
+  std::optional<int> pipeline, chunks, data, tensor, context, expert, expert_tensor,
+      micro_batch_size;
+  std::optional<ContextKind> context_kind;  // C > 1; else a ring
+  std::vector<std::string> schedules;       // empty: all
   std::optional<std::string> recompute;
   // Beside the mode in all sections: in as few of each stage as its memory asks for.
   bool recompute_as_needed = false;

@@ -13,6 +13,7 @@
 #include <set>
 
 #include "core/values/error.h"
+#include "core/values/expert_grid.h"
 #include "core/values/rule_facts.h"
 #include "costmodel/sharded_state.h"
 #include "search/key_costs.h"
@@ -37,11 +38,12 @@ bool contains(const std::vector<Value>& values, const Like& value) {
 bool allowed(const std::optional<int>& pin, int value) { return !pin || *pin == value; }
 
 std::vector<int> micro_batch_sizes(const PlanInputs& inputs, const SearchRequest& request,
-                                   const std::string& device, int tensor, int context,
-                                   int sequence_length, const std::string& mode) {
+                                   const std::string& device, int tensor,
+                                   const OtherDegrees& others, int sequence_length,
+                                   const std::string& mode) {
   if (request.pins.micro_batch_size) return {*request.pins.micro_batch_size};
   const auto measured =
-      measured_micro_batch_sizes(*inputs.profile, device, tensor, sequence_length, mode, context);
+      measured_micro_batch_sizes(*inputs.profile, device, tensor, sequence_length, mode, others);
   if (measured.empty()) return {1};
   std::set<int> sizes(measured.begin(), measured.end());
   const int most = *sizes.rbegin();
@@ -93,6 +95,14 @@ bool has_last_rank_that_keeps(const SearchRequest& request) {
   });
 }
 
+void set_degrees(const SearchKey& key, Plan& plan) {
+  plan.tensor = key.tensor;
+  plan.context = key.others.context;
+  plan.context_kind = key.others.context_kind;
+  plan.expert = key.others.expert;
+  plan.expert_tensor = key.others.expert_tensor;
+}
+
 class Enumeration {
  public:
   Enumeration(const PlanInputs& inputs, const SearchRequest& request)
@@ -131,7 +141,9 @@ class Enumeration {
   }
 
   void add_others(int key, const Incumbents& known) {
-    const int inner = space_.keys[static_cast<std::size_t>(key)].devices_per_rank();
+    const SearchKey& of = space_.keys[static_cast<std::size_t>(key)];
+    const int inner = of.devices_per_rank();
+    const int multiple = replicas_multiple(of.others, of.tensor);
     const DeviceCluster& cluster =
         space_.devices[static_cast<std::size_t>(space_.keys[static_cast<std::size_t>(key)].device)];
     const int devices = std::min(request_.gpus, cluster.devices);
@@ -141,14 +153,14 @@ class Enumeration {
       const int replica = p * inner;
       if (std::min(devices / replica, request_.global_batch) <= kFewReplicas) break;
       const auto schedules = choices_of(key, p);
-      const std::set<int> known_degrees = data_degrees(request_, devices, replica);
+      const std::set<int> known_degrees = data_degrees(request_, devices, replica, multiple);
       for (const int d : useful_degrees(devices / replica)) {
-        if (known_degrees.contains(d)) continue;
+        if (known_degrees.contains(d) || d % multiple != 0) continue;
         CandidateGroup group;
         group.key = key;
         group.pipeline = p;
         group.data = d;
-        group.candidates = candidates_of(request_, schedules, shardings_of(key, p, d), p, d);
+        group.candidates = candidates_of(request_, of, schedules, shardings_of(key, p, d), p, d);
         group.devices = replica * d;
         if (losing(costs, group, known)) {
           space_.candidates += group.candidates;
@@ -207,9 +219,32 @@ class Enumeration {
     }
     for (const int tensor : degrees) {
       for (const int context : contexts) {
-        for (const std::string& mode : modes) add_mode(device, tensor, context, mode);
+        for (const auto& [expert, within] : expert_degrees(name, tensor)) {
+          const ContextKind kind = request_.pins.context_kind.value_or(ContextKind::kRing);
+          const OtherDegrees others(context, expert, within,
+                                    context > 1 ? kind : ContextKind::kRing);
+          for (const std::string& mode : modes) add_mode(device, tensor, others, mode);
+        }
       }
     }
+  }
+
+  // Where experts lie on ranks of their own those are whole, unless that is pinned.
+  [[nodiscard]] std::vector<std::pair<int, int>> expert_degrees(const std::string& device,
+                                                                int tensor) const {
+    const Pins& pins = request_.pins;
+    if (pins.expert && pins.expert_tensor) {
+      return {{*pins.expert, *pins.expert_tensor == tensor ? 0 : *pins.expert_tensor}};
+    }
+    std::vector<std::pair<int, int>> degrees;
+    for (const auto& [expert, within] : measured_expert_degrees(*inputs_.profile, device, tensor)) {
+      const int ranks = within > 0 ? within : tensor;
+      const bool usual = expert == 1 ? ranks == tensor : ranks == 1;
+      const bool wanted = pins.expert_tensor ? ranks == *pins.expert_tensor : usual;
+      if (wanted && allowed(pins.expert, expert)) degrees.emplace_back(expert, within);
+    }
+    if (degrees.empty() && pins.expert) degrees.emplace_back(*pins.expert, tensor > 1 ? 1 : 0);
+    return degrees;
   }
 
   // Short sequences are divided where that is asked for, long ones as trainers divide them.
@@ -226,19 +261,19 @@ class Enumeration {
                                         : default_sequence_length(*inputs_.profile, device);
   }
 
-  void add_mode(int device, int tensor, int context, const std::string& mode) {
+  void add_mode(int device, int tensor, const OtherDegrees& others, const std::string& mode) {
     const DeviceCluster& cluster = space_.devices[static_cast<std::size_t>(device)];
     const int length = length_on(cluster.device.name);
     for (const int b :
-         micro_batch_sizes(inputs_, request_, cluster.device.name, tensor, context, length, mode)) {
+         micro_batch_sizes(inputs_, request_, cluster.device.name, tensor, others, length, mode)) {
       SearchKey key{device,
                     tensor,
-                    context,
+                    others,
                     mode,
                     b,
                     sum_sections(*inputs_.profile, cluster.spec, cluster.device.name, tensor, b,
-                                 length, mode, context),
-                    degrees_why_not(cluster, tensor, context),
+                                 length, mode, others),
+                    degrees_why_not(cluster, tensor, others.context),
                     false,
                     nullptr};
       if (key.why_not.empty()) key.why_not = key.sums.why_not;
@@ -247,7 +282,7 @@ class Enumeration {
       if (key.why_not.empty() && last_rank_may_keep_ && mode != "none") {
         key.kept = std::make_shared<const SectionSums>(sum_sections(*inputs_.profile, cluster.spec,
                                                                     cluster.device.name, tensor, b,
-                                                                    length, "none", context));
+                                                                    length, "none", others));
         if (!key.kept->why_not.empty()) key.kept.reset();  // and no such schedule has prices
       }
       space_.keys.push_back(std::move(key));
@@ -265,19 +300,20 @@ class Enumeration {
   }
 
   void add_groups(int key) {
-    const int inner = space_.keys[static_cast<std::size_t>(key)].devices_per_rank();
-    const DeviceCluster& cluster =
-        space_.devices[static_cast<std::size_t>(space_.keys[static_cast<std::size_t>(key)].device)];
+    const SearchKey& of = space_.keys[static_cast<std::size_t>(key)];
+    const int inner = of.devices_per_rank();
+    const int multiple = replicas_multiple(of.others, of.tensor);
+    const DeviceCluster& cluster = space_.devices[static_cast<std::size_t>(of.device)];
     const int devices = std::min(request_.gpus, cluster.devices);
     for (int p = 1; p <= std::min(sections_, devices / inner); ++p) {
       if (!allowed(request_.pins.pipeline, p)) continue;
       const auto schedules = choices_of(key, p);
-      for (const int d : data_degrees(request_, devices, p * inner)) {
+      for (const int d : data_degrees(request_, devices, p * inner, multiple)) {
         CandidateGroup group;
         group.key = key;
         group.pipeline = p;
         group.data = d;
-        group.candidates = candidates_of(request_, schedules, shardings_of(key, p, d), p, d);
+        group.candidates = candidates_of(request_, of, schedules, shardings_of(key, p, d), p, d);
         add_group(group);
       }
     }
@@ -292,6 +328,10 @@ class Enumeration {
     space_.candidates += group.candidates;
     if (!key.why_not.empty()) {
       space_.rejected.add(key.why_not, group.candidates, plan);
+      return;
+    }
+    if (const std::string why = why_no_experts(key, group, plan); !why.empty()) {
+      space_.rejected.add(why, group.candidates, plan);
       return;
     }
     group.bound = bound_of(costs_of(key), group.pipeline, load.full);
@@ -311,6 +351,18 @@ class Enumeration {
     space_.groups.push_back(group);
   }
 
+  // Of the group's placements one that is possible counts.
+  [[nodiscard]] std::string why_no_experts(const SearchKey& key, const CandidateGroup& group,
+                                           Plan plan) const {
+    std::string why;
+    for (const Placement placement : placement_choices(request_, key, group.pipeline, group.data)) {
+      plan.placement = placement;
+      why = why_no_expert_grid(plan);
+      if (why.empty()) break;
+    }
+    return why;
+  }
+
   const PlanInputs& inputs_;
   const SearchRequest& request_;
   int sections_;
@@ -320,21 +372,24 @@ class Enumeration {
 
 // Replicas on at most `devices`: all numbers if they are few; else as evenly loaded as possible, a
 // divisor of the batch, and for half and less of the devices.
-void add_degrees(const SearchRequest& request, int devices, int devices_per_replica,
+void add_degrees(const SearchRequest& request, int devices, int devices_per_replica, int multiple,
                  std::set<int>& degrees) {
-  const int all = std::min(devices / devices_per_replica, request.global_batch);
-  if (all <= kFewReplicas) {
-    for (int d = 1; d <= all; ++d) degrees.insert(d);
+  const auto down = [multiple](int d) { return d - d % multiple; };
+  const int all = down(std::min(devices / devices_per_replica, request.global_batch));
+  if (all / multiple <= kFewReplicas) {
+    for (int d = multiple; d <= all; d += multiple) degrees.insert(d);
     return;
   }
   for (int halving = 0; halving <= kDeviceHalvings; ++halving) {
-    const int most = std::min((devices >> halving) / devices_per_replica, request.global_batch);
+    const int most =
+        down(std::min((devices >> halving) / devices_per_replica, request.global_batch));
     if (most < 1) break;
     const int load = (request.global_batch + most - 1) / most;
-    degrees.insert((request.global_batch + load - 1) / load);
+    const int fewest = (request.global_batch + load - 1) / load;
+    degrees.insert(std::min(down(fewest + multiple - 1), most));
     if (halving > 0) continue;
     int divisor = most;
-    while (request.global_batch % divisor != 0) --divisor;
+    while (divisor > multiple && request.global_batch % divisor != 0) divisor -= multiple;
     degrees.insert(divisor);
   }
 }
@@ -364,8 +419,9 @@ SearchSpace with_more_chunks(const PlanInputs& inputs, const SearchRequest& requ
     group.chunks = ChunkRange::kMore;
     const std::size_t shardings =
         shardings_of_key(space, request, group.key, group.pipeline, group.data).size();
-    group.candidates = candidates_of(request, choices[static_cast<std::size_t>(group.pipeline)],
-                                     shardings, group.pipeline, group.data);
+    group.candidates = candidates_of(request, space.keys[static_cast<std::size_t>(group.key)],
+                                     choices[static_cast<std::size_t>(group.pipeline)], shardings,
+                                     group.pipeline, group.data);
     space.candidates += group.candidates;
     if (group.candidates == 0) continue;
     if (request.bounds && !known.may_lead(group.bound, group.devices, request.sizes.size())) {
@@ -381,17 +437,19 @@ SearchSpace with_more_chunks(const PlanInputs& inputs, const SearchRequest& requ
   return space;
 }
 
-std::set<int> data_degrees(const SearchRequest& request, int devices, int devices_per_replica) {
+std::set<int> data_degrees(const SearchRequest& request, int devices, int devices_per_replica,
+                           int multiple) {
   std::set<int> degrees;
   if (request.pins.data) {
     const bool fits = *request.pins.data * devices_per_replica <= devices &&
-                      *request.pins.data <= request.global_batch;
+                      *request.pins.data <= request.global_batch &&
+                      *request.pins.data % multiple == 0;
     if (fits) degrees.insert(*request.pins.data);
     return degrees;
   }
-  if (request.sizes.empty()) add_degrees(request, devices, devices_per_replica, degrees);
+  if (request.sizes.empty()) add_degrees(request, devices, devices_per_replica, multiple, degrees);
   for (const int size : request.sizes) {
-    add_degrees(request, std::min(size, devices), devices_per_replica, degrees);
+    add_degrees(request, std::min(size, devices), devices_per_replica, multiple, degrees);
   }
   return degrees;
 }
@@ -400,25 +458,26 @@ Bytes least_state(const PlanInputs& inputs, const SearchRequest& request, const 
                   int pipeline, int data) {
   const TrainingState& training = inputs.profile->training;
   const TiedParameters ties(*inputs.profile, key.tensor);
-  const std::int64_t parameters =
-      key.sums.parameters.back() - ties.repeated(0, key.sums.sections());
+  HeldParameters parameters = key.sums.held(0, key.sums.sections());
+  parameters.all -= ties.repeated(0, key.sums.sections());
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
   Plan plan;
   plan.pipeline = pipeline;
   plan.data = data;
-  plan.context = key.context;
+  set_degrees(key, plan);
   // Groups of shards hold more than one group of all.
-  for (const ShardingChoice& choice : sharding_choices(request, pipeline, data * key.context, 0)) {
+  for (const ShardingChoice& choice :
+       sharding_choices(request, pipeline, data * key.others.context, 0)) {
     set_sharding(choice, plan);
     least = std::min(least, ShardedState(training, plan).least_of(parameters));
   }
   return Bytes{least + key.sums.fixed.back()};
 }
 
-std::int64_t candidates_of(const SearchRequest& request, std::size_t schedules,
-                           std::size_t shardings, int pipeline, int data) {
+std::int64_t candidates_of(const SearchRequest& request, const SearchKey& key,
+                           std::size_t schedules, std::size_t shardings, int pipeline, int data) {
   return static_cast<std::int64_t>(schedules * shardings *
-                                   placement_choices(request, pipeline, data).size());
+                                   placement_choices(request, key, pipeline, data).size());
 }
 
 std::vector<ScheduleChoice> schedule_choices(const SearchRequest& request, int sections,
@@ -450,13 +509,15 @@ std::vector<ShardingChoice> shardings_of_key(const SearchSpace& space, const Sea
                                              int key, int pipeline, int data) {
   const SearchKey& of = space.keys[static_cast<std::size_t>(key)];
   const DeviceCluster& cluster = space.devices[static_cast<std::size_t>(of.device)];
-  return sharding_choices(request, pipeline, data * of.context,
+  return sharding_choices(request, pipeline, data * of.others.context,
                           holders_in_node(cluster, of.tensor));
 }
 
-std::vector<Placement> placement_choices(const SearchRequest& request, int pipeline, int data) {
+std::vector<Placement> placement_choices(const SearchRequest& request, const SearchKey& key,
+                                         int pipeline, int data) {
   if (request.pins.placement) return {*request.pins.placement};
   if (pipeline == 1 || data == 1) return {Placement::kPipelineInner};
+  if (replicas_multiple(key.others, key.tensor) > 1) return {Placement::kDataInner};
   return {Placement::kPipelineInner, Placement::kDataInner};
 }
 
@@ -466,8 +527,7 @@ Plan plan_of(const SearchSpace& space, const SearchRequest& request, const Candi
   if (!request.pins.schedules.empty()) plan.schedule = request.pins.schedules.front();
   plan.pipeline = group.pipeline;
   plan.data = group.data;
-  plan.tensor = key.tensor;
-  plan.context = key.context;
+  set_degrees(key, plan);
   plan.micro_batch_size = key.micro_batch_size;
   plan.global_batch = request.global_batch;
   plan.sequence_length = request.sequence_length;

@@ -1,5 +1,5 @@
 // The space of the search. A group is what shares prices and work per step (device type, T,
-// C, recompute mode, b, P, D); its candidates differ in schedule, V, sharding and placement.
+// C, EP, recompute mode, b, P, D); its candidates differ in schedule, V, sharding and placement.
 #pragma once
 
 #include <compare>
@@ -30,11 +30,11 @@ struct ScheduleChoice {
   int chunks = 1;
 };
 
-// Prices of one (device type, T, C, recompute mode, b).
+// Prices of one (device type, T, C, EP, recompute mode, b).
 struct SearchKey {
   int device = 0;  // index into SearchSpace::devices
   int tensor = 1;
-  int context = 1;
+  OtherDegrees others{};
   std::string recompute;
   int micro_batch_size = 1;
   SectionSums sums;
@@ -45,7 +45,7 @@ struct SearchKey {
   std::shared_ptr<const SectionSums> kept;
 
   // Of one pipeline rank.
-  [[nodiscard]] int devices_per_rank() const { return tensor * context; }
+  [[nodiscard]] int devices_per_rank() const { return tensor * others.context; }
 };
 
 // Consecutive pipeline ranks on one device type.
@@ -92,7 +92,9 @@ SearchSpace with_more_chunks(const PlanInputs& inputs, const SearchRequest& requ
 // Which numbers of replicas are tried first when at most `devices` may be used: all of them if that
 // is few; else, for all devices and for each halving, the fewest replicas that have the same load
 // as the most; for all also the most that divide the batch.
-std::set<int> data_degrees(const SearchRequest& request, int devices, int devices_per_replica);
+// Only multiples of `multiple`.
+std::set<int> data_degrees(const SearchRequest& request, int devices, int devices_per_replica,
+                           int multiple = 1);
 
 // What the whole pipeline of a plan of this grid must hold for a step at least, whatever it shards:
 // parameters, gradients, optimizer state.
@@ -100,8 +102,8 @@ Bytes least_state(const PlanInputs& inputs, const SearchRequest& request, const 
                   int pipeline, int data);
 
 // Candidates of a group with this P and D, so many schedule_choices() and ways to shard.
-std::int64_t candidates_of(const SearchRequest& request, std::size_t schedules,
-                           std::size_t shardings, int pipeline, int data);
+std::int64_t candidates_of(const SearchRequest& request, const SearchKey& key,
+                           std::size_t schedules, std::size_t shardings, int pipeline, int data);
 
 // What the candidates of a group with this P and D may choose from. `splitting_may_pay`: of its
 // key, which only matters on one rank.
@@ -111,7 +113,9 @@ std::vector<ScheduleChoice> schedule_choices(const SearchRequest& request, int s
 // sharding_choices() of a group on the key's devices.
 std::vector<ShardingChoice> shardings_of_key(const SearchSpace& space, const SearchRequest& request,
                                              int key, int pipeline, int data);
-std::vector<Placement> placement_choices(const SearchRequest& request, int pipeline, int data);
+// Of ranks that lie apart in replicas some have experts between them: then replicas are inner.
+std::vector<Placement> placement_choices(const SearchRequest& request, const SearchKey& key,
+                                         int pipeline, int data);
 
 // The plan that a group stands for, before schedule, V, sharding, placement and cuts.
 Plan plan_of(const SearchSpace& space, const SearchRequest& request, const CandidateGroup& group);

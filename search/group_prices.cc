@@ -44,11 +44,11 @@ void GroupPrices::load(const PlanInputs& inputs, const SearchSpace& space, int k
       // The key's own: shared without a count, since the space stays.
       shapes.emplace_back(std::shared_ptr<const SectionSums>(), &key.sums);
     } else {
-      const auto known = std::tuple(key.device, key.tensor, key.context, plan.recompute, samples);
+      const auto known = std::tuple(key.device, key.tensor, key.others, plan.recompute, samples);
       shapes.push_back(shared.shapes.get(known, [&] {
         return sum_sections(*inputs.profile, *inputs.cluster,
                             device_of_key(space, key_index).device.name, plan.tensor, samples,
-                            plan.sequence_length, plan.recompute, plan.context);
+                            plan.sequence_length, plan.recompute, key.others);
       }));
     }
     if (!shapes.back()->why_not.empty()) why_not_ = shapes.back()->why_not;

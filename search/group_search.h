@@ -36,7 +36,7 @@ struct SearchShared {
   Memo<CountsKey, HeldCounts> held_at_least;
   Memo<CountsKey, HeldCounts> held;
   // (device, P, D, T, C, group of shards, placement, map of stages)
-  Memo<std::tuple<int, int, int, int, int, int, Placement, StageMap>, PlanWiring> wirings;
+  Memo<std::tuple<int, int, int, int, OtherDegrees, int, Placement, StageMap>, PlanWiring> wirings;
   // (device types of the ranks, D, T, group of shards, placement, map of stages)
   Memo<std::tuple<std::vector<std::string>, int, int, int, Placement, StageMap>, PlanWiring>
       mixed_wirings;
@@ -45,7 +45,7 @@ struct SearchShared {
   // device -> recompute modes that the profile has
   Memo<std::string, std::vector<std::string>> recompute_modes;
   // (device, T, C, mode, samples): the short micro-batches
-  Memo<std::tuple<int, int, int, std::string, int>, SectionSums> shapes;
+  Memo<std::tuple<int, int, OtherDegrees, std::string, int>, SectionSums> shapes;
 };
 
 // A candidate that other cuts could make the fastest of all.

@@ -60,7 +60,7 @@ GroupWork::GroupWork(const PlanInputs& of_inputs, const SearchRequest& of_reques
       ties(*inputs.profile, key.tensor),
       short_last(short_last_of(prices, base)),
       shardings(shardings_of_key(space, request, group.key, group.pipeline, group.data)),
-      placements(placement_choices(request, group.pipeline, group.data)),
+      placements(placement_choices(request, key, group.pipeline, group.data)),
       known_(known) {}
 
 void GroupWork::begin(const ScheduleKind& kind) {
@@ -151,9 +151,10 @@ std::shared_ptr<const PlanWiring> GroupWork::wiring_of(const Plan& plan) {
                                      plan.placement, plan.stage_map},
                                     wiring);
   }
-  return shared.wirings.get({key.device, plan.pipeline, plan.data, plan.tensor, plan.context,
-                             plan.shard_group, plan.placement, plan.stage_map},
-                            wiring);
+  return shared.wirings.get(
+      {key.device, plan.pipeline, plan.data, plan.tensor, plan.other_degrees(), plan.shard_group,
+       plan.placement, plan.stage_map},
+      wiring);
 }
 
 const GroupPrices& GroupWork::prices_of_kept() {

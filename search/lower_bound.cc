@@ -237,7 +237,8 @@ void add_run(const SectionSums& sums, BackwardKind backward, int first, int end,
   const auto part = [first, end](const std::vector<std::int64_t>& prefix) {
     return prefix[static_cast<std::size_t>(end)] - prefix[static_cast<std::size_t>(first)];
   };
-  const std::int64_t forward = part(sums.forward);
+  const bool overlaps = backward == BackwardKind::kMixed;
+  const std::int64_t forward = part(sums.forward) - (overlaps ? part(sums.gain) : 0);
   const std::int64_t gradient = part(sums.recompute) + part(sums.gradient_of(backward));
   times.forward += forward;
   times.backward += gradient;

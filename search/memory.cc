@@ -179,9 +179,8 @@ StageMemory::StageMemory(const RankSums& sums, const TiedParameters& ties,
 
 std::int64_t StageMemory::state(int first, int end) const {
   const SectionSums& sums = sums_[0];  // every device type has the same parameters
-  std::int64_t parameters = sums.parameters[static_cast<std::size_t>(end)] -
-                            sums.parameters[static_cast<std::size_t>(first)];
-  if (!monotone_) parameters -= ties_.repeated(first, end);  // monotone: nothing is ever repeated
+  HeldParameters parameters = sums.held(first, end);
+  if (!monotone_) parameters.all -= ties_.repeated(first, end);  // monotone: nothing is repeated
   const std::int64_t fixed =
       sums.fixed[static_cast<std::size_t>(end)] - sums.fixed[static_cast<std::size_t>(first)];
   const auto parameters_of = [&](int i) {
@@ -320,7 +319,7 @@ int StageMemory::most_middle_sections(std::size_t rank, int stages_per_copy) con
   std::int64_t kept = std::numeric_limits<std::int64_t>::max(), stash = kept, weight_stash = kept;
   Less less;
   for (std::size_t i = 1; i + 1 < static_cast<std::size_t>(sections); ++i) {
-    const std::int64_t parameters = sums.parameters[i + 1] - sums.parameters[i];
+    const HeldParameters parameters = sums.held(static_cast<int>(i), static_cast<int>(i) + 1);
     kept = std::min(kept, state_.least_of(parameters) + sums.fixed[i + 1] - sums.fixed[i]);
     stash = std::min(stash, sums.stash[i + 1] - sums.stash[i]);
     weight_stash = std::min(weight_stash, sums.weight_stash[i + 1] - sums.weight_stash[i]);

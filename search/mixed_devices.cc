@@ -105,7 +105,11 @@ class MixedEnumeration {
         sections_(static_cast<int>(inputs.profile->sections.size())) {
     for (std::size_t k = 0; k < space.keys.size(); ++k) {
       const SearchKey& key = space.keys[k];
-      if (!key.why_not.empty() || key.context > 1) continue;  // mixed plans divide no sequences
+      // Mixed plans divide neither sequences nor experts.
+      if (!key.why_not.empty() || key.others.context > 1 || key.others.expert > 1 ||
+          key.others.expert_tensor > 0) {
+        continue;
+      }
       usable_[{key.device, key.tensor, key.recompute, key.micro_batch_size}] = static_cast<int>(k);
     }
     schedules_.reserve(static_cast<std::size_t>(sections_) + 1);
@@ -200,7 +204,7 @@ class MixedEnumeration {
     group.pipeline = pipeline;
     group.data = data;
     group.candidates =
-        candidates_of(request_, schedules_[static_cast<std::size_t>(pipeline)],
+        candidates_of(request_, key_of(group.key), schedules_[static_cast<std::size_t>(pipeline)],
                       sharding_choices(request_, pipeline, data, 0).size(), pipeline, data);
     const SearchKey& key = key_of(group.key);
     const int b = key.micro_batch_size;

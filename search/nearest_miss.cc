@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "core/values/expert_grid.h"
 #include "costmodel/price_stages.h"
 #include "search/candidates.h"
 #include "search/device_cluster.h"
@@ -65,6 +66,8 @@ std::vector<Plan> smallest_plans(const PlanInputs& inputs, const SearchRequest& 
       plan.recompute = mode;
       plan.recompute_sections.clear();
       plan.cuts.clear();
+      plan.expert = like.expert;
+      if (!why_no_expert_grid(plan).empty()) plan.expert = 1, plan.expert_tensor = 0;
       set_sharding(sharding_choices(request, pipeline, data * like.context, 0).front(), plan);
       if (pins.schedules.empty() && !pins.chunks) {
         plan.schedule = "1f1b";

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "core/values/error.h"
+#include "core/values/expert_grid.h"
 #include "core/values/recompute_sections.h"
 #include "core/values/sharding.h"
 #include "costmodel/plan_sections.h"
@@ -36,10 +37,10 @@ std::size_t largest_shape(const std::vector<MicroBatchShape>& shapes) {
 
 void refuse_nonsense(const PlanInputs& inputs, const Plan& plan) {
   if (plan.pipeline < 1 || plan.chunks < 1 || plan.data < 1 || plan.tensor < 1 ||
-      plan.context < 1 || plan.shard_group < 0 || plan.micro_batch_size < 1 ||
-      plan.global_batch < plan.data) {
+      plan.context < 1 || plan.expert < 1 || plan.expert_tensor < 0 || plan.shard_group < 0 ||
+      plan.micro_batch_size < 1 || plan.global_batch < plan.data) {
     throw_bad_input(
-        "a plan needs P, V, D, T, C, b of at least 1 and at least one sample per replica");
+        "a plan needs P, V, D, T, C, EP, b of at least 1 and at least one sample per replica");
   }
   if (plan.stages_per_copy() > static_cast<int>(inputs.profile->sections.size())) {
     throw_bad_input("P * V = " + std::to_string(plan.stages()) + " stages, but the model has " +
@@ -94,6 +95,7 @@ Plan as_evaluated(Plan plan) {
 // Why the schedule cannot be carried out like this; empty when it can.
 std::string why_no_run(const PlanInputs& inputs, const ScheduleKind& kind, const Plan& plan,
                        bool recomputes) {
+  if (auto why = why_no_expert_grid(plan); !why.empty()) return why;
   if (auto why = why_no_sharding(kind, plan); !why.empty()) return why;
   if (kind.recomputes && !recomputes) {
     return plan.schedule + " recomputes, but recompute mode '" + plan.recompute +
@@ -141,7 +143,7 @@ PlanSums::PlanSums(const ModelProfile& profile, const PlanDevices& devices, cons
     of_type.reserve(shapes.size());
     for (const MicroBatchShape& shape : shapes) {
       of_type.push_back(
-          sum_table(profile, plan.tensor,
+          sum_table(profile, plan.tensor, plan.other_degrees(),
                     price_plan_sections(profile, type.spec, type.device.name, plan, shape)));
     }
   }

@@ -19,8 +19,8 @@ RaisedSums::RaisedSums(const ModelProfile& profile, const Plan& plan, const Rank
     }
     of_rank.push_back(&own);
     if (!is_somewhere_faster(own.table, kept[rank].table)) continue;
-    raised_.push_back(std::make_unique<const SectionSums>(
-        sum_table(profile, plan.tensor, no_faster_than(own.table, kept[rank].table))));
+    raised_.push_back(std::make_unique<const SectionSums>(sum_table(
+        profile, plan.tensor, plan.other_degrees(), no_faster_than(own.table, kept[rank].table))));
     of_rank.back() = raised_.back().get();
   }
   if (raised_.empty()) return;

@@ -22,6 +22,8 @@ void refuse_pins(const Pins& pins) {
   refuse("D", pins.data);
   refuse("T", pins.tensor);
   refuse("C", pins.context);
+  refuse("EP", pins.expert);
+  refuse("ETP", pins.expert_tensor);
   refuse("b", pins.micro_batch_size);
 }
 

@@ -28,7 +28,8 @@ double by_differences(const Plan& a, const Plan& b) {
   if (a.micro_batch_size != b.micro_batch_size) sum += square(kMicroBatchSize);
   if (a.pipeline != b.pipeline) sum += square(kPipeline);
   if (a.tensor != b.tensor) sum += square(kTensor);
-  if (a.context != b.context) sum += square(kOtherChoice);
+  if (a.context != b.context || a.context_kind != b.context_kind) sum += square(kOtherChoice);
+  if (a.expert != b.expert || a.expert_tensor != b.expert_tensor) sum += square(kOtherChoice);
   if (a.recompute != b.recompute) sum += square(kOtherChoice);
   const bool is_sharded_alike = sharding_of(a) == sharding_of(b);
   if (!is_sharded_alike || a.placement != b.placement) sum += square(kOtherChoice);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/values/expert_grid.h"
 #include "core/values/recompute_sections.h"
 #include "core/values/sharding.h"
 #include "costmodel/price_stages.h"
@@ -26,6 +27,7 @@ bool fits(const PlanInputs& inputs, const Plan& plan) {
   const PlanDevices devices = devices_of(*inputs.cluster, plan, inputs.reserve);
   if (plan.stages_per_copy() > static_cast<int>(inputs.profile->sections.size()) ||
       !too_few_devices(devices, plan).empty() || !why_no_program(plan).empty() ||
+      !why_no_expert_grid(plan).empty() ||
       !why_no_sharding(*find_schedule(plan.schedule), plan).empty()) {
     return false;
   }
@@ -34,7 +36,7 @@ bool fits(const PlanInputs& inputs, const Plan& plan) {
   for (const DeviceCluster& type : devices.types) {
     of_type.push_back(sum_sections(*inputs.profile, type.spec, type.device.name, plan.tensor,
                                    plan.micro_batch_size, plan.sequence_length, plan.recompute,
-                                   plan.context));
+                                   plan.other_degrees()));
     if (!of_type.back().why_not.empty()) return false;
   }
   std::vector<const SectionSums*> of_rank;
@@ -117,7 +119,7 @@ Rejection with_remedy(const PlanInputs& inputs, const Rejections::Entry& entry, 
 
 std::string plan_words(const Plan& plan) {
   std::string words = "TP " + std::to_string(plan.tensor);
-  if (plan.context > 1) words += " x CP " + std::to_string(plan.context);
+  words += other_degrees_words(plan);
   words += " x PP " + std::to_string(plan.pipeline) + " x DP " + std::to_string(plan.data);
   if (plan.chunks > 1) words += ", VP " + std::to_string(plan.chunks);
   words += ", mbs " + std::to_string(plan.micro_batch_size);

@@ -41,29 +41,32 @@ bool holds_the_same(const SectionSums& sums, int section, int other) {
   const auto same = [&](const std::vector<std::int64_t>& prefix) {
     return prefix[a + 1] - prefix[a] == prefix[b + 1] - prefix[b];
   };
-  return same(sums.stash) && same(sums.weight_stash) && same(sums.parameters) && same(sums.fixed) &&
-         sums.working_peak[a] == sums.working_peak[b] && sums.boundary[a] == sums.boundary[b];
+  return same(sums.stash) && same(sums.weight_stash) && same(sums.parameters) &&
+         same(sums.experts) && same(sums.fixed) && sums.working_peak[a] == sums.working_peak[b] &&
+         sums.boundary[a] == sums.boundary[b];
 }
 
 }  // namespace
 
 SectionSums sum_sections(const ModelProfile& profile, const ClusterSpec& cluster,
                          const std::string& device, int tensor_degree, int samples,
-                         int sequence_length, const std::string& recompute, int context_degree) {
-  return sum_table(profile, tensor_degree,
+                         int sequence_length, const std::string& recompute,
+                         const OtherDegrees& others) {
+  return sum_table(profile, tensor_degree, others,
                    price_sections(profile, cluster, device, tensor_degree, samples, sequence_length,
-                                  recompute, 0, context_degree));
+                                  recompute, 0, others));
 }
 
-SectionSums sum_table(const ModelProfile& profile, int tensor_degree, SectionTable table) {
+SectionSums sum_table(const ModelProfile& profile, int tensor_degree, const OtherDegrees& others,
+                      SectionTable table) {
   SectionSums sums;
   sums.table = std::move(table);
   sums.why_not = sums.table.why_not;
   if (!sums.why_not.empty()) return sums;
-  for (auto* list :
-       {&sums.forward, &sums.input_gradient, &sums.weight_gradient, &sums.fused_backward,
-        &sums.recompute, &sums.work, &sums.split_work, &sums.mixed_work, &sums.first_gradient,
-        &sums.stash, &sums.weight_stash, &sums.parameters, &sums.fixed}) {
+  for (auto* list : {&sums.forward, &sums.input_gradient, &sums.weight_gradient,
+                     &sums.fused_backward, &sums.recompute, &sums.work, &sums.split_work,
+                     &sums.mixed_work, &sums.gain, &sums.first_gradient, &sums.stash,
+                     &sums.weight_stash, &sums.parameters, &sums.fixed, &sums.experts}) {
     list->reserve(profile.sections.size() + 1);
     list->push_back(0);
   }
@@ -81,9 +84,11 @@ SectionSums sum_table(const ModelProfile& profile, int tensor_degree, SectionTab
     append(sums.recompute, r);
     append(sums.work, f + r + b);
     append(sums.split_work, f + r + in + w);
-    append(sums.mixed_work, f + r + std::min(b, in + w));
+    const std::int64_t gain = price.overlap_gain.count();
+    append(sums.mixed_work, f + r + std::min(b, in + w) - gain);
+    append(sums.gain, gain);
     append(sums.first_gradient, std::min(b, in));
-    sums.longest_mixed_work = std::max(sums.longest_mixed_work, f + r + std::min(b, in + w));
+    sums.longest_mixed_work = std::max(sums.longest_mixed_work, f + r + std::min(b, in + w) - gain);
     if (f + r + in + w > 0) {
       const double share = static_cast<double>(f) / static_cast<double>(f + r + in + w);
       sums.least_forward_share = std::min(sums.least_forward_share, share);
@@ -91,7 +96,11 @@ SectionSums sum_table(const ModelProfile& profile, int tensor_degree, SectionTab
     append(sums.stash, price.stash.count);
     append(sums.weight_stash, price.weight_stash.count);
     const auto& type = profile.section_types[static_cast<std::size_t>(profile.sections[i].type)];
-    append(sums.parameters, parameters_at(type.parameters, tensor_degree));
+    // price_sections() has refused degrees without a count.
+    const HeldParameters held =
+        held_parameters(type, tensor_degree, others).value_or(HeldParameters{});
+    append(sums.parameters, held.all);
+    append(sums.experts, held.experts);
     append(sums.fixed, type.fixed.count);
     sums.working_peak.push_back(price.working_peak.count);
     sums.boundary.push_back(price.boundary.count);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/values/cluster.h"
+#include "core/values/held_parameters.h"
 #include "core/values/per_rank.h"
 #include "core/values/profile.h"
 #include "costmodel/price_stages.h"
@@ -22,9 +23,12 @@ struct SectionSums {
   // sections + 1 entries each: sums over sections 0..i-1, in ns and bytes
   std::vector<std::int64_t> forward, input_gradient, weight_gradient, fused_backward, recompute;
   std::vector<std::int64_t> work, split_work;  // F + R + B and F + R + I + W
-  std::vector<std::int64_t> mixed_work;        // F + R + the shorter of B and I + W
-  std::vector<std::int64_t> first_gradient;    // the shorter of B and I
+  // F + R + the shorter of B and I + W, less what an OVERLAP of F and B gains.
+  std::vector<std::int64_t> mixed_work;
+  std::vector<std::int64_t> gain;
+  std::vector<std::int64_t> first_gradient;  // the shorter of B and I
   std::vector<std::int64_t> stash, weight_stash, parameters, fixed;
+  std::vector<std::int64_t> experts;  // of the parameters (HeldParameters)
   // per section
   std::vector<std::int64_t> working_peak, boundary;
   std::int64_t longest_mixed_work = 0;  // of one section
@@ -41,6 +45,10 @@ struct SectionSums {
   [[nodiscard]] std::int64_t working_peak_of(int first, int end) const;
   std::vector<std::vector<std::int64_t>> working_maxima;
 
+  [[nodiscard]] HeldParameters held(int first, int end) const {
+    const auto f = static_cast<std::size_t>(first), e = static_cast<std::size_t>(end);
+    return {parameters[e] - parameters[f], experts[e] - experts[f]};
+  }
   [[nodiscard]] int sections() const { return static_cast<int>(working_peak.size()); }
   [[nodiscard]] const std::vector<std::int64_t>& work_of(BackwardKind backward) const {
     if (backward == BackwardKind::kMixed) return mixed_work;
@@ -68,14 +76,16 @@ class RankSums {
 
 SectionSums sum_sections(const ModelProfile& profile, const ClusterSpec& cluster,
                          const std::string& device, int tensor_degree, int samples,
-                         int sequence_length, const std::string& recompute, int context_degree = 1);
+                         int sequence_length, const std::string& recompute,
+                         const OtherDegrees& others = {});
 
 // The sums of every rank where the last one recomputes nothing (Varuna's schedules) and keeps what
 // it does in mode "none": `kept`. Points into both.
 RankSums last_rank_keeps(const RankSums& sums, const RankSums& kept, int ranks);
 
 // sum_sections() of sections that are priced already.
-SectionSums sum_table(const ModelProfile& profile, int tensor_degree, SectionTable table);
+SectionSums sum_table(const ModelProfile& profile, int tensor_degree, const OtherDegrees& others,
+                      SectionTable table);
 
 // Parameters that a tied group saves when one stage holds all of sections [first, end).
 class TiedParameters {

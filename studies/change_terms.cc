@@ -6,6 +6,7 @@ namespace penstock {
 namespace {
 
 constexpr const char* kAttention = "attention";  // has no weights, hence no part of W
+constexpr const char* kRouting = "routing";      // likewise
 
 double ns(Duration duration) { return static_cast<double>(duration.count()); }
 
@@ -53,7 +54,7 @@ void scale_term(Measurement& m, const std::string& name, double factor) {
   if (term == m.terms.end()) return;
   scale(m.forward, ratio(term->forward, sum_of(m, &TimeTerm::forward), factor));
   scale_backward(m, ratio(term->backward, sum_of(m, &TimeTerm::backward), factor),
-                 name != kAttention);
+                 name != kAttention && name != kRouting);
   scale(m.recompute_time, ratio(term->recompute, sum_of(m, &TimeTerm::recompute), factor));
   term->forward = scaled(term->forward, factor);
   term->backward = scaled(term->backward, factor);

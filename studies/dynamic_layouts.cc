@@ -136,12 +136,15 @@ class Layouts {
     const auto unsharded = std::find_if(choices.begin(), choices.end(), [](const auto& choice) {
       return choice.sharding == Sharding::kState;
     });
-    if (unsharded == choices.end() || request.pins.context.value_or(1) > 1) {
-      leave_out("batches of different lengths are priced with whole weights and whole sequences");
+    if (unsharded == choices.end() || request.pins.context.value_or(1) > 1 ||
+        request.pins.expert.value_or(1) > 1) {
+      leave_out(
+          "batches of different lengths are priced with whole weights, whole sequences and all "
+          "experts");
       return;
     }
     set_sharding(*unsharded, plan);
-    plan.placement = placement_choices(request, pipeline, data).front();
+    plan.placement = placement_choices(request, {}, pipeline, data).front();
     Cut cut = cut_for(question_, result_.modes, std::move(plan), typical_);
     if (cut.layout) {
       result_.found.push_back(std::move(*cut.layout));
@@ -187,7 +190,7 @@ std::vector<DynamicLayout> dynamic_variants(const Question& question, const Dyna
   DynamicLayout equal = of;
   equal.plan.cuts = equal_cuts(sections, plan.stages_per_copy());
   if (equal.plan.cuts != plan.cuts) variants.push_back(equal);
-  for (const Placement placement : placement_choices(request, plan.pipeline, plan.data)) {
+  for (const Placement placement : placement_choices(request, {}, plan.pipeline, plan.data)) {
     if (placement == plan.placement) continue;
     variants.push_back(of);
     variants.back().plan.placement = placement;

@@ -33,6 +33,7 @@ class MemoryAsker {
     pins.data = file.plan.data;
     pins.tensor = file.plan.tensor;
     pins.context = file.plan.context;
+    pins.expert = file.plan.expert;
     pins.device = file.plan.device;
   }
 

@@ -79,6 +79,7 @@ std::vector<Pins> pins_of(const Plan& plan, const Pins& base) {
     pins[i].pipeline = plan.pipeline;
     pins[i].tensor = plan.tensor;
     pins[i].context = plan.context;
+    pins[i].expert = plan.expert;
     if (i < 2) pins[i].data = plan.data;
     if (i < 1) pins[i].micro_batch_size = plan.micro_batch_size;
   }

@@ -5,12 +5,11 @@
 namespace penstock {
 namespace {
 
-// A measured profile says it in the names of its sections only.
-bool has_experts(const Question& question) {
-  if (question.estimated) return question.estimated->model.experts.has_value();
-  const auto& types = question.profile.value.section_types;
+// A measured profile says it in the names of its sections only, and knows of no ranks of experts.
+bool has_whole_experts(const ModelProfile& profile) {
+  const auto& types = profile.section_types;
   return std::any_of(types.begin(), types.end(), [](const SectionType& type) {
-    return type.name.find("expert") != std::string::npos;
+    return type.name.find("expert") != std::string::npos && type.expert_parameters == 0;
   });
 }
 
@@ -18,12 +17,11 @@ bool has_experts(const Question& question) {
 
 std::vector<std::string> not_modelled_here(const Question& question, const SearchResult& result) {
   std::vector<std::string> texts;
-  if (has_experts(question)) {
+  if (has_whole_experts(question.profile.value)) {
     texts.emplace_back("expert parallelism (here every TP group holds all experts of its layers)");
   }
   // Profiles measure whole sequences; estimates divide them.
-  texts.emplace_back(question.estimated ? "matrix products in 8 bits (fp8)"
-                                        : "context parallelism");
+  if (!question.estimated) texts.emplace_back("context parallelism");
   for (const std::string& text : result.not_searched) {
     if (!text.starts_with("numbers of replicas but")) continue;
     texts.emplace_back(

@@ -12,6 +12,7 @@
 #include "core/values/durations.h"
 #include "core/values/recompute_sections.h"
 #include "costmodel/price_stages.h"
+#include "costmodel/section_grid.h"
 
 namespace penstock {
 namespace {
@@ -24,8 +25,9 @@ const Measurement* nearest(const SectionType& type, const Plan& plan, const std:
     return std::abs(m.micro_batch_size - plan.micro_batch_size);
   };
   for (const Measurement& m : type.measurements) {
-    if (m.device != device || m.tensor_degree != plan.tensor || m.context_degree != plan.context ||
-        m.recompute != recompute || m.sequence_length != plan.sequence_length) {
+    if (m.device != device || m.tensor_degree != plan.tensor ||
+        !is_row_for(type, m, plan.other_degrees()) || m.recompute != recompute ||
+        m.sequence_length != plan.sequence_length) {
       continue;
     }
     if (best == nullptr || away(m) < away(*best)) best = &m;
@@ -67,6 +69,9 @@ class RankTerms {
     const ComputePrice& price = file_.prices.compute_of(stage, full_size);
     sharded_.forward += price.forward_sharded;
     sharded_.backward += price.backward_sharded;
+    experts_.forward += price.forward_experts;
+    experts_.backward += price.backward_experts;
+    experts_.recompute += price.recompute_experts;
     const auto priced = [&](ActionKind kind) {
       return price_alone(file_.prices, kind, {stage, full_size});
     };
@@ -88,13 +93,17 @@ class RankTerms {
   // What the price tells apart.
   void add_sharded() {
     if (sharded_.forward + sharded_.backward > Duration{}) terms_.push_back(sharded_);
+    if (experts_.forward + experts_.backward > Duration{}) terms_.push_back(experts_);
   }
 
   // What the cluster's links add to the sections, and nothing else does.
   void add_collectives() {
     const Plan& plan = file_.plan;
     if (plan.devices_per_rank() < 2) return;
-    const char* name = plan.context < 2  ? "collectives of tensor parallelism"
+    const char* name = plan.context < 2 ? "collectives of tensor parallelism"
+                       : plan.context_kind != ContextKind::kRing
+                           ? (plan.tensor < 2 ? "collectives of context parallelism"
+                                              : "collectives of tensor and context parallelism")
                        : plan.tensor < 2 ? "ring of context parallelism"
                                          : "collectives of tensor, ring of context parallelism";
     TimeTerm rest{name, priced_.forward, priced_.backward, priced_.recompute};
@@ -114,6 +123,7 @@ class RankTerms {
   int rank_;
   std::vector<TimeTerm> terms_;
   TimeTerm priced_, sharded_{"gathers, reductions and copies of sharded weights", {}, {}, {}};
+  TimeTerm experts_{"dispatch of tokens to experts and back", {}, {}, {}};
 };
 
 }  // namespace

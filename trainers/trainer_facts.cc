@@ -83,6 +83,16 @@ void read_sharding(JsonReader& limits, Trainer& trainer) {
     }
   }
   trainer.has_context = is_true(limits, "has_context");
+  constexpr Word<ContextKind> kKinds[] = {{"ring", ContextKind::kRing},
+                                          {"all_gather", ContextKind::kAllGather},
+                                          {"ulysses", ContextKind::kUlysses}};
+  if (const auto list = limits.get("context_kinds")) {
+    trainer.context_kinds.clear();
+    for (const JsonReader& each : list->elements()) {
+      trainer.context_kinds.push_back(one_of(each, kKinds));
+    }
+  }
+  trainer.has_experts = is_true(limits, "has_experts");
   trainer.shards_state_alone = !is_true(limits, "no_zero1");
 }
 

@@ -28,6 +28,18 @@ constexpr std::array<std::string_view, 9> kTensor{"t",
 constexpr std::array<std::string_view, 7> kContext{
     "cp",      "context",   "context-parallel",       "context-parallel-size",
     "cp-size", "cp-degree", "context-parallel-degree"};
+constexpr std::array<std::string_view, 9> kExpert{"ep",
+                                                  "expert",
+                                                  "experts",
+                                                  "expert-parallel",
+                                                  "expert-parallel-size",
+                                                  "ep-size",
+                                                  "ep-degree",
+                                                  "expert-parallel-degree",
+                                                  "expert-model-parallel-size"};
+constexpr std::array<std::string_view, 5> kExpertTensor{
+    "etp", "expert-tensor", "expert-tensor-parallel", "expert-tensor-parallel-size",
+    "expert-tensor-parallel-degree"};
 constexpr std::array<std::string_view, 12> kPipeline{"p",
                                                      "pp",
                                                      "pipeline",
@@ -85,16 +97,18 @@ constexpr std::array<std::string_view, 9> kSequenceLength{"s",
                                                           "max-seq-length",
                                                           "context-length"};
 
-const std::array<Words, 9>& all_words() {
-  static constexpr std::array<Words, 9> kAll{{{"T", "TP", kTensor},
-                                              {"C", "CP", kContext},
-                                              {"P", "PP", kPipeline},
-                                              {"D", "DP", kData},
-                                              {"V", "VP", kChunks},
-                                              {"b", "mbs", kMicroBatchSize},
-                                              {"M", "M", kMicroBatches},
-                                              {"global-batch", "gbs", kGlobalBatch},
-                                              {"sequence-length", "seq", kSequenceLength}}};
+const std::array<Words, 11>& all_words() {
+  static constexpr std::array<Words, 11> kAll{{{"T", "TP", kTensor},
+                                               {"C", "CP", kContext},
+                                               {"EP", "EP", kExpert},
+                                               {"ETP", "ETP", kExpertTensor},
+                                               {"P", "PP", kPipeline},
+                                               {"D", "DP", kData},
+                                               {"V", "VP", kChunks},
+                                               {"b", "mbs", kMicroBatchSize},
+                                               {"M", "M", kMicroBatches},
+                                               {"global-batch", "gbs", kGlobalBatch},
+                                               {"sequence-length", "seq", kSequenceLength}}};
   return kAll;
 }
 

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "cli/options/parse.h"
+#include "core/values/expert_grid.h"
 #include "core/values/recompute_sections.h"
 #include "core/values/sharding.h"
 #include "search/choose_cuts.h"
@@ -29,7 +30,9 @@ int data_of(const Layout& layout, const Plan& plan, const LayoutDefaults& defaul
   }
   if (layout.data) return *layout.data;
   const std::int64_t replica = std::int64_t{plan.devices_per_rank()} * plan.pipeline;
-  if (defaults.gpus == 0) return std::max(1, layout.shards.value_or(1) / plan.context);
+  if (defaults.gpus == 0) {
+    return std::max(least_replicas(layout), layout.shards.value_or(1) / plan.context);
+  }
   if (defaults.gpus < replica || defaults.gpus % replica != 0) {
     bad_option(option,
                fmt::format("TP {}{} x PP {} does not divide {} GPUs", plan.tensor,
@@ -78,6 +81,12 @@ int batch_of(const Layout& layout, const Plan& plan, const LayoutDefaults& defau
   bad_option(option, "gbs is missing", "add the samples of a step, for example gbs=512");
 }
 
+// Where experts lie on ranks of their own they are whole there, unless it is said.
+void set_expert_tensor(const Layout& layout, Plan& plan) {
+  const int within = layout.expert_tensor.value_or(plan.expert > 1 ? 1 : plan.tensor);
+  plan.expert_tensor = within == plan.tensor ? 0 : within;
+}
+
 // What zero1, sharding and FSDP say, one of them. D is set.
 void set_sharding(const Layout& layout, std::string_view option, Plan& plan) {
   const int said = (layout.zero1 ? 1 : 0) + (layout.sharding ? 1 : 0) + (layout.shards ? 1 : 0);
@@ -89,6 +98,17 @@ void set_sharding(const Layout& layout, std::string_view option, Plan& plan) {
   if (layout.sharding) set_sharding(*layout.sharding, plan);
   if (layout.shards) set_sharding({true, Sharding::kFsdp, *layout.shards}, plan);
   if (plan.shard_group == plan.weight_copies()) plan.shard_group = 0;
+}
+
+// Unless it is said, ranks that have experts between them are neighbours.
+void set_expert_grid(const Layout& layout, std::string_view option, Plan& plan) {
+  if (plan.context == 1 && layout.context_kind) {
+    bad_option(option, "cp-kind, but CP is 1", "leave it out, or add CP");
+  }
+  if (!layout.placement && plan.has_expert_grid()) plan.placement = Placement::kDataInner;
+  if (const std::string why = why_no_expert_grid(plan); !why.empty()) {
+    bad_option(option, why, "change EP, ETP or DP");
+  }
 }
 
 // One of device, devices and replicas.
@@ -173,12 +193,22 @@ void set_recompute(const Layout& layout, std::string_view option, Plan& plan) {
 
 }  // namespace
 
+int least_replicas(const Layout& layout) {
+  const int tensor = layout.tensor.value_or(1);
+  const OtherDegrees others(layout.context.value_or(1), layout.expert.value_or(1),
+                            layout.expert_tensor.value_or(layout.expert ? 1 : tensor));
+  return replicas_multiple(others, tensor);
+}
+
 Plan plan_of(const Layout& layout, const ModelProfile& profile, const LayoutDefaults& defaults,
              std::string_view option) {
   Plan plan;
   plan.tensor = layout.tensor.value_or(1);
   plan.context = layout.context.value_or(1);
   plan.pipeline = layout.pipeline.value_or(1);
+  plan.expert = layout.expert.value_or(1);
+  plan.context_kind = layout.context_kind.value_or(ContextKind::kRing);
+  set_expert_tensor(layout, plan);
   plan.data = data_of(layout, plan, defaults, option);
   plan.micro_batch_size = layout.micro_batch_size.value_or(1);
   plan.global_batch = batch_of(layout, plan, defaults, option);
@@ -199,6 +229,7 @@ Plan plan_of(const Layout& layout, const ModelProfile& profile, const LayoutDefa
   if (!layout.replicas.empty()) {
     set_replicas_on(fmt::format("{} replicas", option), layout.replicas, plan);
   }
+  set_expert_grid(layout, option, plan);
   set_schedule(layout, option, plan);
   set_cuts(layout, profile, option, plan);
   set_recompute(layout, option, plan);

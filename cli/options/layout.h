@@ -22,9 +22,10 @@ enum class DefaultCuts {
 
 // What was said; the rest is nothing.
 struct Layout {
-  std::optional<int> tensor, context, pipeline, data, chunks, micro_batch_size, global_batch,
-      micro_batches, sequence_length;
+  std::optional<int> tensor, context, expert, expert_tensor, pipeline, data, chunks,
+      micro_batch_size, global_batch, micro_batches, sequence_length;
   std::optional<std::string> schedule, recompute, device;
+  std::optional<ContextKind> context_kind;
   std::optional<bool> zero1;
   std::optional<ShardingChoice> sharding;
   std::optional<int> shards;  // of FSDP, over so many ranks
@@ -52,6 +53,9 @@ struct LayoutDefaults {
   int sequence_length = 0;  // of the model
   std::string device;       // empty: must be said
 };
+
+// The fewest replicas that have all experts between them.
+int least_replicas(const Layout& layout);
 
 // Error{kBadInput} when something is missing, or contradicts itself. Its cuts are empty when they
 // are to be searched.

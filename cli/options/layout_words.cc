@@ -27,6 +27,11 @@ struct Key {
 constexpr std::array kKeys{
     Key{{"TP", "T", "tensor"}, "tensor degree, default 1"},
     Key{{"CP", "C", "context"}, "ranks that divide every sequence, default 1"},
+    Key{{"cp-kind", "cp-comm-type", "context-kind"},
+        "ring (default), all-gather or ulysses: how they attend to each other's tokens"},
+    Key{{"EP", "expert", "experts"},
+        "ranks of DP x CP x TP that have the experts of a layer between them, default 1"},
+    Key{{"ETP", "expert-tensor"}, "ranks that divide one expert, 1 or TP, default 1 where EP > 1"},
     Key{{"PP", "P", "pipeline"}, "pipeline ranks, default 1"},
     Key{{"DP", "D", "data"}, "replicas, default --gpus / (TP CP PP), else 1"},
     Key{{"VP", "V", "VPP", "chunks"},
@@ -182,6 +187,8 @@ Placement placement_of(std::string_view option, const std::string& value) {
 std::optional<int>* number_of(Layout& layout, std::string_view key) {
   if (key == "TP") return &layout.tensor;
   if (key == "CP") return &layout.context;
+  if (key == "EP") return &layout.expert;
+  if (key == "ETP") return &layout.expert_tensor;
   if (key == "PP") return &layout.pipeline;
   if (key == "DP") return &layout.data;
   if (key == "VP") return &layout.chunks;
@@ -211,6 +218,8 @@ void set(std::string_view option, std::string_view key, const std::string& value
     layout.zero1 = parse_on_off(fmt::format("{} zero1", option), value);
   } else if (key == "sharding") {
     layout.sharding = sharding_called(fmt::format("{} sharding", option), value);
+  } else if (key == "cp-kind") {
+    layout.context_kind = context_kind_called(fmt::format("{} cp-kind", option), value);
   } else if (key == "placement") {
     layout.placement = placement_of(option, value);
   } else if (key == "device") {

@@ -23,6 +23,8 @@
 namespace penstock {
 namespace {
 
+constexpr double kMostImbalance = 1000.0;
+
 // "NVIDIA A100-SXM4-80GB", as drivers and clouds call it, is "a100-sxm-80gb".
 std::string without_maker(const std::string& name) {
   std::string plain;
@@ -104,7 +106,7 @@ Arithmetic arithmetic_of(const DeviceSheet& sheet, const std::optional<std::stri
   if (!text) return default_arithmetic(sheet);
   if (const auto arithmetic = arithmetic_named(*text)) return *arithmetic;
   bad_option("--precision", fmt::format("unknown '{}'", *text),
-             "bfloat16, float16, tensorfloat32 or float32 (bf16, fp16, tf32, fp32)");
+             "bfloat16, float8, float16, tensorfloat32 or float32 (bf16, fp8, fp16, tf32, fp32)");
 }
 
 AttentionKernel attention_of(const std::string& text) {
@@ -149,6 +151,21 @@ void read_model(const Loaded<Json>& config, EstimatedModel& estimated) {
   if (estimated.model.name.empty()) estimated.model.name = name_of_file(config.file.path);
 }
 
+void set_experts(const EstimateSettings& settings, EstimateRequest& request) {
+  request.expert_degrees = settings.expert_degrees;
+  request.experts_by_tensor = true;
+  if (settings.expert_imbalance) {
+    request.expert_imbalance =
+        parse_number("--expert-imbalance", *settings.expert_imbalance, 1.0, kMostImbalance);
+  }
+  if (!settings.expert_dispatch) return;
+  request.dispatches_once = *settings.expert_dispatch != "copies";
+  if (*settings.expert_dispatch != "copies" && *settings.expert_dispatch != "once") {
+    bad_option("--expert-dispatch", fmt::format("unknown '{}'", *settings.expert_dispatch),
+               "once or copies");
+  }
+}
+
 // Of an encoder-decoder model both lengths are the one that is asked for.
 Estimate estimate_of(const EstimatedModel& estimated) {
   const EstimateRequest& request = estimated.request;
@@ -190,6 +207,7 @@ EstimatedModel estimate_model(const Loaded<Json>& config, const EstimateSettings
                    "--sequence-length 2048");
   }
   request.context_degrees = settings.context_degrees;
+  set_experts(settings, request);
   estimated.estimate = estimate_of(estimated);
   return estimated;
 }

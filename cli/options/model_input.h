@@ -15,8 +15,10 @@ namespace penstock {
 struct EstimateSettings {
   std::optional<std::string> device;  // a name, or the path of a penstock.device/1 file
   std::optional<std::string> precision, attention, gradients, sequence_length;
-  int gpus = 1;                          // T is at most this
-  std::vector<int> context_degrees{1};   // C
+  int gpus = 1;                         // T is at most this
+  std::vector<int> context_degrees{1};  // C
+  std::vector<int> expert_degrees{1};   // EP
+  std::optional<std::string> expert_imbalance, expert_dispatch;
   const ClusterSpec* cluster = nullptr;  // null: the device's own node
 };
 

@@ -37,6 +37,8 @@ namespace {
 constexpr int kMostGpus = 1 << 20;
 // Ranks that divide a sequence in what is searched, and may be pinned.
 const std::vector<int> kSearchedContexts{1, 2, 4, 8, 16};
+// Ranks that have experts between them, likewise.
+const std::vector<int> kSearchedExperts{1, 2, 4, 8, 16, 32, 64, 128};
 
 bool behaves_alike(const ExecutorModel& a, const ExecutorModel& b) {
   return a.transfer == b.transfer && a.queues == b.queues && a.issue == b.issue &&
@@ -115,8 +117,10 @@ void use_measurements(Question& question, const SearchOptions& options, const Lo
     bad_option("--precision", "this profile was measured, at one precision",
                "leave it out, or give a config.json");
   }
-  for (const auto& [name, value] : {std::pair{"--attention", &options.attention},
-                                    std::pair{"--gradients", &options.gradients}}) {
+  for (const auto& [name, value] :
+       {std::pair{"--attention", &options.attention}, std::pair{"--gradients", &options.gradients},
+        std::pair{"--expert-imbalance", &options.expert_imbalance},
+        std::pair{"--expert-dispatch", &options.expert_dispatch}}) {
     if (*value) {
       bad_option(name, "this profile was measured, with what it had",
                  "leave it out, or give a config.json");
@@ -146,6 +150,10 @@ void use_estimate(Question& question, const SearchOptions& options, const Loaded
   settings.sequence_length = options.sequence_length;
   settings.context_degrees =
       options.context_degrees.empty() ? kSearchedContexts : options.context_degrees;
+  settings.expert_degrees =
+      options.expert_degrees.empty() ? kSearchedExperts : options.expert_degrees;
+  settings.expert_imbalance = options.expert_imbalance;
+  settings.expert_dispatch = options.expert_dispatch;
   if (options.cluster) {
     question.cluster = load_cluster(*options.cluster);
     settings.cluster = &question.cluster.value;

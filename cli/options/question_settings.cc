@@ -85,6 +85,8 @@ std::optional<int>* pinned_degree(Pins& pins, const std::string& key) {
   if (key == "D") return &pins.data;
   if (key == "T") return &pins.tensor;
   if (key == "C") return &pins.context;
+  if (key == "EP") return &pins.expert;
+  if (key == "ETP") return &pins.expert_tensor;
   if (key == "b") return &pins.micro_batch_size;
   return nullptr;
 }
@@ -108,10 +110,10 @@ std::string where_else(const std::string& key, const std::string& value) {
     return "expert parallelism is not modelled: every TP group holds all experts of its layers";
   }
   for (const char* other : {"global-batch", "sequence-length", "schedule", "recompute", "zero1",
-                            "sharding", "device", "placement", "gpus"}) {
+                            "sharding", "device", "placement", "cp-kind", "gpus"}) {
     if (key == other) return fmt::format("it has its own option: --{} {}", key, value);
   }
-  return "TP, CP, PP, DP, VP or mbs (T, C, P, D, V, b); other choices have their own options";
+  return "TP, CP, EP, PP, DP, VP or mbs (T, C, P, D, V, b); other choices have their own options";
 }
 
 }  // namespace
@@ -155,6 +157,7 @@ void set_pins(Question& question, const SearchOptions& options) {
     set(question, "--device", "device", *options.device);
   }
   if (options.placement) set(question, "--placement", "placement", *options.placement);
+  if (options.context_kind) set(question, "--cp-kind", "cp-kind", *options.context_kind);
   if (!options.trainer) return;
   question.request.trainer = &parse_trainer(*options.trainer);
   for (const std::string& name : pins.schedules) {
@@ -174,10 +177,24 @@ void refuse_contradictions(const Question& question) {
 
 const std::vector<std::string>& settable_keys() {
   static const std::vector<std::string> keys = [] {
-    std::vector<std::string> all{
-        "schedule",   "P",     "V",        "D",      "T",         "C",    "b",
-        "recompute",  "zero1", "sharding", "device", "placement", "gpus", "global-batch",
-        "reserve-gib"};
+    std::vector<std::string> all{"schedule",
+                                 "P",
+                                 "V",
+                                 "D",
+                                 "T",
+                                 "C",
+                                 "EP",
+                                 "ETP",
+                                 "b",
+                                 "recompute",
+                                 "zero1",
+                                 "sharding",
+                                 "device",
+                                 "placement",
+                                 "cp-kind",
+                                 "gpus",
+                                 "global-batch",
+                                 "reserve-gib"};
     all.insert(all.end(), cluster_keys().begin(), cluster_keys().end());
     return all;
   }();
@@ -201,6 +218,8 @@ bool set(Question& question, const std::string& option, const std::string& typed
     pin_sharding(sharding_called(option, value), request.pins);
   } else if (key == "device") {
     request.pins.device = check_device(question.cluster.value, option, value);
+  } else if (key == "cp-kind") {
+    request.pins.context_kind = context_kind_called(option, value);
   } else if (key == "placement") {
     request.pins.placement = parse_placement(option, value);
   } else if (key == "gpus") {

@@ -3,6 +3,7 @@
 #include "cli/options/search_options.h"
 
 #include "cli/options/model_input.h"
+#include "cli/options/sharding_called.h"
 #include "simulator/schedules/schedules.h"
 #include "trainers/trainer_table.h"
 
@@ -14,6 +15,8 @@ std::optional<std::string>* read_option(SearchOptions& options, const std::strin
   if (key == "precision") return &options.precision;
   if (key == "attention") return &options.attention;
   if (key == "gradients") return &options.gradients;
+  if (key == "expert-imbalance") return &options.expert_imbalance;
+  if (key == "expert-dispatch") return &options.expert_dispatch;
   if (key == "sequence-length") return &options.sequence_length;
   if (key == "executor") return &options.executor.name;
   if (key == "for") return &options.trainer;
@@ -39,10 +42,12 @@ void SearchOptions::declare_model(Options& options) {
 }
 
 void SearchOptions::declare_estimate(Options& options) {
-  options.option("--precision", "NAME",
-                 "with a config.json: bfloat16 (default), float16, tensorfloat32 or float32",
-                 precision);
-  options.choices({"bfloat16", "float16", "tensorfloat32", "float32"});
+  options.option(
+      "--precision", "NAME",
+      "with a config.json: bfloat16 (default), float8 (the products of layers in 8 bits, "
+      "casts included), float16, tensorfloat32 or float32",
+      precision);
+  options.choices({"bfloat16", "float8", "float16", "tensorfloat32", "float32"});
   options.option(
       "--attention", "NAME",
       "with a config.json: the attention kernel: flash1 (default for MPT), flash2, flash3, cudnn "
@@ -54,6 +59,15 @@ void SearchOptions::declare_estimate(Options& options) {
                  "float32 (default) or bfloat16",
                  gradients);
   options.choices(gradient_names());
+  options.option("--expert-imbalance", "X",
+                 "with a config.json that has experts and EP > 1: tokens of the busiest rank over "
+                 "the mean's, for example 1.2; default 1",
+                 expert_imbalance);
+  options.option("--expert-dispatch", "NAME",
+                 "likewise: once (default: a token goes once to each rank with one of its experts, "
+                 "as DeepEP and HybridEP do it) or copies (one for each expert: all-to-all)",
+                 expert_dispatch);
+  options.choices({"once", "copies"});
 }
 
 void SearchOptions::declare_measured(Options& options) {
@@ -76,6 +90,12 @@ void SearchOptions::declare_machine(Options& options) {
                  "with a config.json: the GPU (h100-sxm, a100-80gb, ..., or the path of a "
                  "penstock.device/1 file); else: a device type of the cluster",
                  device);
+  options.option(
+      "--cp-kind", "NAME",
+      "where CP > 1, how ranks attend to each other's tokens: ring (default), all-gather "
+      "or ulysses",
+      context_kind);
+  options.choices(context_kind_names());
   options.option("--reserve-gib", "X",
                  "GiB that plans leave free on each device; default: the "
                  "cluster's reserve",
@@ -216,9 +236,9 @@ bool set(SearchOptions& options, const std::string& key, const std::string& valu
 }
 
 const std::vector<std::string>& readable_keys() {
-  static const std::vector<std::string> keys{"profile",   "cluster",   "precision",
-                                             "attention", "gradients", "sequence-length",
-                                             "executor",  "for"};
+  static const std::vector<std::string> keys{
+      "profile",         "cluster",          "precision",       "attention", "gradients",
+      "sequence-length", "expert-imbalance", "expert-dispatch", "executor",  "for"};
   return keys;
 }
 

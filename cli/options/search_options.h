@@ -15,13 +15,13 @@ namespace penstock {
 struct SearchOptions {
   std::string profile;
   std::optional<std::string> cluster, precision, attention, gradients, gpus, global_batch,
-      global_batch_tokens, sequence_length, recompute, zero1, sharding, device, placement, trainer,
-      reserve_gib, top, threads, budget;
+      global_batch_tokens, sequence_length, recompute, zero1, sharding, device, placement,
+      context_kind, expert_imbalance, expert_dispatch, trainer, reserve_gib, top, threads, budget;
   std::vector<std::string> pins, schedules, measured;
-  // Further device types to estimate for, and for which C (empty: those of a search), set by
+  // Further device types to estimate for, and for which C and EP (empty: those of a search), set by
   // `predict`.
   std::vector<std::string> also_on;
-  std::vector<int> context_degrees;
+  std::vector<int> context_degrees, expert_degrees;
   ExecutorOptions executor;
   bool every_candidate = false, large_batch = false;
   bool takes_pairs = false;  // set by verbs whose micro-batches may have two lengths

@@ -67,6 +67,20 @@ ShardingChoice sharding_called(std::string_view option, const std::string& typed
   return choice;
 }
 
+ContextKind context_kind_called(std::string_view option, const std::string& typed) {
+  const std::string word = plain_word(typed);
+  if (word == "p2p") return ContextKind::kRing;
+  if (word == "a2a") return ContextKind::kUlysses;
+  if (word == "allgather") return ContextKind::kAllGather;
+  static const std::vector<std::pair<std::string, ContextKind>> table{
+      {"ring", ContextKind::kRing},
+      {"all-gather", ContextKind::kAllGather},
+      {"ulysses", ContextKind::kUlysses}};
+  return parse_word(option, word, table, "kind ");
+}
+
+std::vector<std::string> context_kind_names() { return {"ring", "all-gather", "ulysses"}; }
+
 std::vector<std::string> sharding_names() {
   std::vector<std::string> all;
   for (const auto& [name, value] : names()) all.push_back(name);

@@ -16,4 +16,8 @@ ShardingChoice sharding_called(std::string_view option, const std::string& typed
 // Its first names, for --help and completions.
 std::vector<std::string> sharding_names();
 
+// "ring", "all-gather" or "ulysses", also as Megatron-LM's --cp-comm-type has them.
+ContextKind context_kind_called(std::string_view option, const std::string& typed);
+std::vector<std::string> context_kind_names();
+
 }  // namespace penstock

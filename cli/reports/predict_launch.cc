@@ -51,7 +51,6 @@ void neither_judged(LintReport& report, const std::string& why) {
 std::string why_no_plan(const LaunchJob& job) {
   if (job.schedule.empty()) return "the job's schedule is none that is simulated here";
   if (!job.pipeline || !job.tensor) return "the degrees of the job are not known";
-  if (job.expert.value_or(1) > 1) return "expert parallelism is not priced";
   if (!job.data || !job.micro_batches) {
     return "the replicas and micro-batches of the job are not known (E001, E020)";
   }
@@ -66,6 +65,7 @@ Question question_of_job(const LaunchModel& model, const LaunchJob& job) {
   options.device = model.device;
   options.precision = model.precision;
   options.context_degrees = {job.context.value_or(1)};
+  options.expert_degrees = {job.expert.value_or(1)};
   options.gpus = fmt::format("{}", static_cast<std::int64_t>(*job.pipeline) * *job.tensor *
                                        job.context.value_or(1) * *job.data);
   options.global_batch = fmt::format("{}", *job.global_batch);
@@ -85,6 +85,12 @@ Plan plan_of(const LaunchJob& job, const Question& question, const std::vector<i
   if (plan.schedule == "1f1b" && plan.chunks > 1) plan.schedule = "interleaved";
   plan.tensor = *job.tensor;
   plan.context = job.context.value_or(1);
+  plan.expert = job.expert.value_or(1);
+  if (plan.expert > 1) {
+    const int within = job.expert_tensor.value_or(plan.tensor);
+    plan.expert_tensor = within == plan.tensor ? 0 : within;
+    plan.placement = Placement::kDataInner;
+  }
   plan.data = *job.data;
   plan.micro_batch_size = *job.micro_batch_size;
   plan.global_batch = *job.global_batch;

@@ -61,7 +61,8 @@ void fill_gpus(const Layout& layout, SearchOptions& given) {
   const int shards = std::max(1, layout.shards.value_or(1) / context);
   const std::int64_t gpus =
       std::int64_t{layout.tensor.value_or(1)} * context * layout.pipeline.value_or(1) *
-      (layout.replicas.empty() ? layout.data.value_or(shards) : replicas_in(layout.replicas));
+      (layout.replicas.empty() ? layout.data.value_or(std::max(shards, least_replicas(layout)))
+                               : replicas_in(layout.replicas));
   given.gpus = std::to_string(gpus);
 }
 
@@ -141,6 +142,7 @@ Asked asked_of(const Layout& layout, SearchOptions given, const std::optional<Ba
   given.global_batch = "1";  // the layout has it; the question only needs one
   given.takes_pairs = batch.has_value();
   given.context_degrees = {layout.context.value_or(1)};
+  given.expert_degrees = {layout.expert.value_or(1)};
   Asked asked{question_of(given), {}};
   Question& question = asked.question;
   LayoutDefaults defaults;

@@ -24,6 +24,7 @@ class TableCheck {
     cuts();
     recompute_sections();
     sharding();
+    experts();
     cluster();
     check_batch(file_, findings_);
     stages();
@@ -41,7 +42,8 @@ class TableCheck {
   // What everything else indexes with.
   bool sizes() {
     const bool positive = plan_.pipeline >= 1 && plan_.chunks >= 1 && plan_.data >= 1 &&
-                          plan_.tensor >= 1 && plan_.context >= 1 && plan_.shard_group >= 0 &&
+                          plan_.tensor >= 1 && plan_.context >= 1 && plan_.expert >= 1 &&
+                          plan_.expert_tensor >= 0 && plan_.shard_group >= 0 &&
                           plan_.micro_batch_size >= 1 && plan_.global_batch >= 1;
     if (!positive) {
       findings_.add("/plan", "degrees, micro-batch size and batch must all be at least 1");
@@ -91,6 +93,46 @@ class TableCheck {
         findings_.add(of_stage, "no section of stage " + std::to_string(stage) +
                                     " recomputes, but it has a price for that");
       }
+    }
+  }
+
+  // The experts' grid covers the ranks of every stage (docs/cost_model.md, "Experts"): EP ETP of
+  // them, neighbours, have all experts of a layer; tokens travel inside F, B and R only where they
+  // do.
+  void experts() {
+    const std::string place = "/plan/expert";
+    const std::int64_t tensor = plan_.tensor, expert = plan_.expert;
+    const std::int64_t within = plan_.expert_tensor > 0 ? plan_.expert_tensor : tensor;
+    const std::int64_t inner = tensor * plan_.context, of_stage = inner * plan_.data;
+    const std::int64_t ranks = expert * within;
+    if (within != 1 && within != tensor) {
+      findings_.add("/plan/expert_tensor", "an expert lies on 1 rank or on all " +
+                                               std::to_string(tensor) + " of a tensor group");
+    }
+    if (of_stage % ranks != 0 || ranks % tensor != 0) {
+      findings_.add(place, std::to_string(ranks) + " ranks with all experts do not divide the " +
+                               std::to_string(of_stage) + " of a stage into tensor groups");
+    }
+    const bool apart = plan_.placement == Placement::kPipelineInner && plan_.pipeline > 1;
+    if (ranks != tensor && apart && inner % ranks != 0) {
+      findings_.add(place, "ranks that have the experts between them lie apart");
+    }
+    const std::int64_t in_step = std::int64_t{plan_.data} * plan_.micro_batch_size;
+    if (ranks != tensor && (!plan_.has_even_batch() || plan_.has_unequal_replicas() ||
+                            plan_.is_mixed() || plan_.global_batch % in_step != 0)) {
+      findings_.add(place, "its tokens meet in every layer, but replicas differ");
+    }
+    const auto is_part = [expert](Duration part, Duration whole) {
+      return part >= Duration{} && part <= (expert > 1 ? whole : Duration{});
+    };
+    for (const ComputePrice& price : file_.prices.compute) {
+      if (is_part(price.forward_experts, price.forward.duration) &&
+          is_part(price.backward_experts, price.fused_backward.duration) &&
+          is_part(price.recompute_experts, price.recompute.duration)) {
+        continue;
+      }
+      findings_.add("/prices", expert > 1 ? "tokens travel to experts within F, B and R"
+                                          : "tokens travel, but every rank has all experts");
     }
   }
 

@@ -94,6 +94,23 @@ void read_sizes(JsonReader& reader, Plan& plan) {
               std::to_string(data));
 }
 
+// P, D, T and C are set.
+void read_other_degrees(JsonReader& reader, Plan& plan) {
+  if (const auto kind = reader.get("context_kind")) {
+    plan.context_kind = read_word(*kind, kContextKindWords);
+    if (plan.context == 1) kind->fail("no sequence is divided; add 'context', or leave it out");
+  }
+  const int of_stage = plan.data * plan.devices_per_rank();
+  if (const auto expert = reader.get("expert")) plan.expert = read_int(*expert, 1, of_stage);
+  const auto within = reader.get("expert_tensor");
+  if (within) plan.expert_tensor = read_int(*within, 1, of_stage / plan.expert);
+  if (plan.expert_ranks() > of_stage || of_stage % plan.expert_ranks() != 0) {
+    reader.fail("the " + std::to_string(plan.expert_ranks()) +
+                " ranks that have all experts (expert times expert_tensor) do not divide the " +
+                std::to_string(of_stage) + " that hold a stage; change 'expert'");
+  }
+}
+
 // The grid and the batch are set.
 void read_sharding(JsonReader& reader, Plan& plan) {
   if (const auto sharding = reader.get("sharding")) {
@@ -144,6 +161,7 @@ Plan read_decisions(JsonReader reader, int sections) {
   if (const auto context = reader.get("context")) {
     plan.context = read_int(*context, 1, kMostInt / (plan.pipeline * plan.data * plan.tensor));
   }
+  read_other_degrees(reader, plan);
   read_sizes(reader, plan);
   plan.recompute = reader.at("recompute").string();
   plan.zero1 = reader.at("zero1").boolean();

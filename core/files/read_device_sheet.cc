@@ -21,6 +21,7 @@ constexpr std::array kArithmetics{
     ArithmeticName{Arithmetic::kFloat16, "float16", "fp16"},
     ArithmeticName{Arithmetic::kTensorFloat32, "tensorfloat32", "tf32"},
     ArithmeticName{Arithmetic::kFloat32, "float32", "fp32"},
+    ArithmeticName{Arithmetic::kFloat8, "float8", "fp8"},
 };
 constexpr int kMostProcessors = 65536;
 constexpr int kMostDevicesOfNode = 1024;
@@ -133,6 +134,12 @@ class SheetReader {
 };
 
 }  // namespace
+
+int bytes_of(Arithmetic arithmetic) {
+  const bool is_wide =
+      arithmetic == Arithmetic::kTensorFloat32 || arithmetic == Arithmetic::kFloat32;
+  return is_wide ? 4 : 2;
+}
 
 std::string_view name_of(Arithmetic arithmetic) {
   return kArithmetics[static_cast<std::size_t>(arithmetic)].name;

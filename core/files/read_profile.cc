@@ -16,6 +16,7 @@
 #include "core/files/format.h"
 #include "core/files/read_sources.h"
 #include "core/values/json_reader.h"
+#include "core/values/other_degrees.h"
 
 namespace penstock {
 namespace {
@@ -29,6 +30,7 @@ constexpr int kMostOptimizerBytes = 64;
 constexpr std::int64_t kMostPicosecondsPerParameter = 1'000'000'000;
 constexpr std::int64_t kMostFixedBytes = 10'000'000'000'000;
 constexpr int kMostDegree = 1'000'000;
+constexpr int kMostExperts = 1'000'000;
 constexpr int kMostSamples = 1'000'000;
 constexpr int kMostTokens = 100'000'000;
 constexpr int kMostCollectives = 1000;  // of one kind and size, in one section
@@ -182,8 +184,34 @@ void read_ring(JsonReader& row, Measurement& result) {
   ring.beside_forward = object.duration("beside_forward");
   ring.beside_backward = object.duration("beside_backward");
   ring.beside_recompute = object.get_duration("beside_recompute");
+  if (const auto exchanged = object.get("exchanged_bytes")) ring.exchanged = exchanged->bytes();
   object.finish();
   result.ring = ring;
+}
+
+void read_experts(JsonReader& row, Measurement& result) {
+  const std::optional<JsonReader> found = row.get("experts");
+  if (!found) return;
+  if (result.expert_degree == 1) {
+    found->fail("an expert degree of 1 sends no tokens; remove this key, or add expert_degree");
+  }
+  JsonReader object = *found;
+  ExpertTraffic traffic;
+  traffic.dispatched = need(object, "dispatched_bytes", "one copy of one rank's tokens").bytes();
+  traffic.combined = need(object, "combined_bytes", "the same, on their way back").bytes();
+  traffic.experts = read_int(need(object, "count", "experts of a layer"), 1, kMostExperts);
+  traffic.visited =
+      read_int(need(object, "visited", "experts that a token visits"), 1, traffic.experts);
+  traffic.once = need(object, "once", "true or false: a token goes once to each rank").boolean();
+  if (const auto nodes = object.get("most_nodes")) {
+    traffic.most_nodes = read_int(*nodes, 1, kMostExperts);
+  }
+  if (const auto imbalance = object.get("imbalance")) {
+    traffic.imbalance = imbalance->number(1.0, kMostExperts);
+  }
+  if (const auto again = object.get("again")) traffic.again = again->boolean();
+  object.finish();
+  result.experts = traffic;
 }
 
 TimeTerm read_term(JsonReader object) {
@@ -219,6 +247,12 @@ Measurement read_measurement(JsonReader row, const SectionType& type, const Name
   if (const auto context = row.get("context_degree")) {
     result.context_degree = read_int(*context, 1, kMostDegree);
   }
+  if (const auto experts = row.get("expert_degree")) {
+    result.expert_degree = read_int(*experts, 1, kMostExperts);
+  }
+  if (const auto within = row.get("expert_tensor_degree")) {
+    result.expert_tensor_degree = read_int(*within, 1, kMostDegree);
+  }
   result.micro_batch_size =
       read_int(need(row, "micro_batch_size", "samples per micro-batch"), 1, kMostSamples);
   if (const auto length = row.get("sequence_length")) {
@@ -231,6 +265,7 @@ Measurement read_measurement(JsonReader row, const SectionType& type, const Name
   read_times(row, result);
   read_tensor_traffic(row, result);
   read_ring(row, result);
+  read_experts(row, result);
   read_terms(row, result);
   read_bytes(row, result);
   result.time_source = sources.resolve(row, "time_source", 0);
@@ -291,6 +326,7 @@ class ProfileReader {
     if (const auto fixed = object.get("fixed_bytes")) {
       type.fixed = {fixed->integer(0, kMostFixedBytes)};
     }
+    read_expert_parameters(object, type);
     std::map<Key, std::size_t> keys;
     for (JsonReader& row : need_elements(object, "measurements", "one measured row of this type")) {
       type.measurements.push_back(read_measurement(row, type, sources_));
@@ -310,12 +346,27 @@ class ProfileReader {
     return type;
   }
 
-  using Key = std::tuple<std::string, int, int, int, int, int, std::string>;
-  static int context_of(const Measurement& m) { return m.context_degree; }
-  static int context_of(const OutOfMemoryKey& /*key*/) { return 1; }
+  // Every rank holds its part of them among its own.
+  static void read_expert_parameters(JsonReader& object, SectionType& type) {
+    const auto count = object.get("expert_parameters");
+    if (!count) return;
+    type.expert_parameters = count->integer(0, kMostParameters);
+    for (const ParameterCount& each : type.parameters) {
+      if (type.expert_parameters / each.tensor_degree <= each.count) continue;
+      count->fail("a rank with tensor degree " + std::to_string(each.tensor_degree) + " has only " +
+                  std::to_string(each.count) +
+                  " parameters; 'parameters' must count its part of the experts, too");
+    }
+  }
+
+  using Key = std::tuple<std::string, int, OtherDegrees, int, int, int, std::string>;
+  static OtherDegrees others_of(const Measurement& m) {
+    return {m.context_degree, m.expert_degree, m.expert_tensor_degree};
+  }
+  static OtherDegrees others_of(const OutOfMemoryKey& /*key*/) { return {}; }
   template <class Keyed>
   static Key key_of(const Keyed& m) {
-    return {m.device,          m.tensor_degree,  context_of(m), m.micro_batch_size,
+    return {m.device,          m.tensor_degree,  others_of(m), m.micro_batch_size,
             m.sequence_length, m.decoder_length, m.recompute};
   }
   template <class Keyed>

@@ -131,6 +131,11 @@ Json write_decisions(const Plan& plan) {
   json.set("data", plan.data);
   json.set("tensor", plan.tensor);
   if (plan.context > 1) json.set("context", plan.context);
+  if (plan.context_kind != ContextKind::kRing) {
+    json.set("context_kind", word_of(kContextKindWords, plan.context_kind));
+  }
+  if (plan.expert > 1) json.set("expert", plan.expert);
+  if (plan.expert_tensor > 0) json.set("expert_tensor", plan.expert_tensor);
   if (plan.has_even_batch()) {
     json.set("micro_batch_size", plan.micro_batch_size);
     json.set("global_batch", plan.global_batch);

@@ -82,6 +82,20 @@ Json write_ring(const RingTraffic& ring) {
   if (ring.beside_recompute) {
     object.set("beside_recompute_ns", std::int64_t{ring.beside_recompute->count()});
   }
+  if (ring.exchanged != Bytes{}) object.set("exchanged_bytes", ring.exchanged.count);
+  return object;
+}
+
+Json write_experts(const ExpertTraffic& experts) {
+  Json object = Json::object();
+  object.set("dispatched_bytes", experts.dispatched.count)
+      .set("combined_bytes", experts.combined.count)
+      .set("count", experts.experts)
+      .set("visited", experts.visited)
+      .set("once", experts.once);
+  if (experts.most_nodes > 0) object.set("most_nodes", experts.most_nodes);
+  if (experts.imbalance != 1.0) object.set("imbalance", experts.imbalance);
+  if (experts.again) object.set("again", true);
   return object;
 }
 
@@ -89,6 +103,8 @@ Json write_measurement(const Measurement& m, const std::vector<Source>& sources)
   Json row = Json::object();
   row.set("device", m.device).set("tensor_degree", m.tensor_degree);
   if (m.context_degree > 1) row.set("context_degree", m.context_degree);
+  if (m.expert_degree > 1) row.set("expert_degree", m.expert_degree);
+  if (m.expert_tensor_degree > 0) row.set("expert_tensor_degree", m.expert_tensor_degree);
   row.set("micro_batch_size", m.micro_batch_size).set("sequence_length", m.sequence_length);
   if (m.decoder_length != 0) row.set("decoder_length", m.decoder_length);
   row.set("recompute", m.recompute).set("count", m.count);
@@ -101,6 +117,7 @@ Json write_measurement(const Measurement& m, const std::vector<Source>& sources)
   if (!m.terms.empty()) row.set("terms", write_terms(m.terms));
   if (!m.tensor_traffic.empty()) row.set("tensor_traffic", write_traffic(m.tensor_traffic));
   if (m.ring) row.set("ring", write_ring(*m.ring));
+  if (m.experts) row.set("experts", write_experts(*m.experts));
   row.set("stash_bytes", m.stash.count)
       .set("weight_stash_bytes", m.weight_stash.count)
       .set("working_peak_bytes", m.working_peak.count)
@@ -129,6 +146,7 @@ Json write_section_type(const SectionType& type, const std::vector<Source>& sour
       .set("parameters", write_parameters(type.parameters))
       .set("parameter_source", id_of(sources, type.parameter_source));
   if (type.fixed.count != 0) object.set("fixed_bytes", type.fixed.count);
+  if (type.expert_parameters != 0) object.set("expert_parameters", type.expert_parameters);
   object.set("measurements", std::move(measurements));
   if (!type.out_of_memory.empty()) {
     Json out_of_memory = Json::array();

@@ -19,6 +19,9 @@ struct Experts {
   int shared_width = 0;  // of what every token visits besides; 0: nothing
   bool shared_gate = false;
   bool router_bias = false;
+  // A token's experts are of so many of the groups that experts are divided into, which lie on as
+  // many nodes (DeepSeek-V3, arXiv 2412.19437); 0: of any.
+  int groups = 0, groups_per_token = 0;
   bool operator==(const Experts&) const = default;
 };
 

@@ -14,9 +14,12 @@
 namespace penstock {
 
 // How numbers are multiplied, as the files and options write it.
-enum class Arithmetic { kBFloat16, kFloat16, kTensorFloat32, kFloat32 };
+// In 8 bits only the products of layers are multiplied; everything else is bfloat16.
+enum class Arithmetic { kBFloat16, kFloat16, kTensorFloat32, kFloat32, kFloat8 };
+// Of what lies between products: 2 or 4.
+int bytes_of(Arithmetic arithmetic);
 std::string_view name_of(Arithmetic arithmetic);  // "bfloat16", "tensorfloat32"
-// Also the short names: bf16, fp16, tf32, fp32.
+// Also the short names: bf16, fp16, tf32, fp32, fp8.
 std::optional<Arithmetic> arithmetic_named(std::string_view name);
 
 struct PeakRate {

@@ -26,6 +26,12 @@ struct EstimateRequest {
   bool sequence_parallel = true;
   // C: ranks that divide each sequence; the estimate has rows for each.
   std::vector<int> context_degrees{1};
+  // EP, of models with experts: rows for each that divides them. Experts whole on their rank
+  // (ETP = 1) where EP is more than 1 or T is; with `experts_by_tensor` divided over T.
+  std::vector<int> expert_degrees{1};
+  bool experts_by_tensor = false;
+  double expert_imbalance = 1.0;  // tokens of the busiest rank, over the mean
+  bool dispatches_once = true;    // a token goes once to each rank with experts of its own
   int gradient_bytes = 4;
 };
 

@@ -8,6 +8,7 @@
 
 #include "core/values/batch.h"
 #include "core/values/ids.h"
+#include "core/values/other_degrees.h"
 #include "core/values/stage_map.h"
 
 namespace penstock {
@@ -42,9 +43,14 @@ struct Plan {
   int pipeline = 1;  // P, ranks
   int chunks = 1;    // V, virtual stages per rank, those of all copies; S = P * V
   StageMap stage_map = StageMap::kLoop;
-  int data = 1;              // D, replicas
-  int tensor = 1;            // T
-  int context = 1;           // C, ranks that divide every sequence
+  int data = 1;     // D, replicas
+  int tensor = 1;   // T
+  int context = 1;  // C, ranks that divide every sequence
+  ContextKind context_kind = ContextKind::kRing;
+  // EP, ranks that have the experts of a layer between them: neighbours among the D C T that hold a
+  // stage, which are a grid of their own for experts.
+  int expert = 1;
+  int expert_tensor = 0;     // ETP, ranks that divide the matrices of one expert; 0: T of them
   int micro_batch_size = 1;  // b, samples
   int global_batch = 1;      // samples per step
   int sequence_length = 0;   // tokens per sample; 0 when the model has no such dimension
@@ -92,12 +98,32 @@ struct Plan {
     return is_mixed() ? rank_devices[static_cast<std::size_t>(rank)] : device;
   }
   [[nodiscard]] std::vector<std::string> device_types() const;  // each once, by first rank
-  // How many times the job holds every weight and its gradient.
+  [[nodiscard]] OtherDegrees other_degrees() const {
+    return {context, expert, expert_tensor, context_kind};
+  }
+  // How many times the job holds every weight and its gradient, but those of experts.
   [[nodiscard]] int weight_copies() const { return data * context * copies(); }
+  // Ranks that hold all experts of a layer between them: EP ETP, neighbours.
+  [[nodiscard]] int expert_ranks() const {
+    return expert * other_degrees().expert_tensor_of(tensor);
+  }
+  // How many times the job holds every expert: EDP, in all copies of the weights.
+  [[nodiscard]] int expert_copies() const {
+    return data * devices_per_rank() / expert_ranks() * copies();
+  }
+  // Whether experts lie on other ranks than the rest of their layers.
+  [[nodiscard]] bool has_expert_grid() const { return expert_ranks() != tensor; }
   // In how many parts the optimizer's state lies.
   [[nodiscard]] int shards() const {
     if (!zero1) return 1;
     return shard_group > 0 ? shard_group : weight_copies();
+  }
+  // The same of experts. A group of shards has so many ranks of each expert.
+  [[nodiscard]] int expert_shards() const {
+    if (!zero1) return 1;
+    if (shard_group == 0) return expert_copies();
+    const int in_group = shard_group * tensor / expert_ranks();
+    return in_group > 0 ? in_group : 1;
   }
   // Whether every backward reduces the gradients of its sections one by one, and every forward and
   // backward gathers their weights: only without a pipeline, whose stages do so once per step.

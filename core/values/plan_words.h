@@ -19,9 +19,12 @@
 namespace penstock {
 
 // What F and B hold beside compute, by their keys without _ns; left out where they are 0.
-inline constexpr std::array<std::pair<std::string_view, Duration ComputePrice::*>, 2> kShardedTimes{
+inline constexpr std::array<std::pair<std::string_view, Duration ComputePrice::*>, 5> kShardedTimes{
     {{"forward_sharded", &ComputePrice::forward_sharded},
-     {"backward_sharded", &ComputePrice::backward_sharded}}};
+     {"backward_sharded", &ComputePrice::backward_sharded},
+     {"forward_experts", &ComputePrice::forward_experts},
+     {"backward_experts", &ComputePrice::backward_experts},
+     {"recompute_experts", &ComputePrice::recompute_experts}}};
 
 template <class Enum, std::size_t N>
 using Words = std::array<std::pair<Enum, std::string_view>, N>;
@@ -36,6 +39,11 @@ inline constexpr Words<Sharding, 4> kShardingWords{{
     {Sharding::kGradients, "zero2"},
     {Sharding::kParameters, "zero3"},
     {Sharding::kFsdp, "fsdp"},
+}};
+inline constexpr Words<ContextKind, 3> kContextKindWords{{
+    {ContextKind::kRing, "ring"},
+    {ContextKind::kAllGather, "all_gather"},
+    {ContextKind::kUlysses, "ulysses"},
 }};
 inline constexpr Words<StageMap, 3> kStageMapWords{{
     {StageMap::kLoop, name_of(StageMap::kLoop)},

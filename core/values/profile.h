@@ -63,7 +63,26 @@ struct RingTraffic {
   // Attention beside one step; a forward that is not computed again has none of it.
   Duration beside_forward{}, beside_backward{};
   std::optional<Duration> beside_recompute{};
+  // Queries, keys, values and outputs of one rank's tokens: what goes to other ranks where they
+  // divide heads during attention (Ulysses). 0: not known.
+  Bytes exchanged{};
   bool operator==(const RingTraffic&) const = default;
+};
+
+// Tokens on their way to the ranks that hold their experts, and what those make of them on its way
+// back: once each in a forward, and likewise their gradients in a backward. They are not inside the
+// section's times: they are priced from the links of the cluster.
+struct ExpertTraffic {
+  Bytes dispatched, combined;  // one copy of all tokens of a rank, each way
+  int experts = 1;             // of the layer
+  int visited = 1;             // by one token
+  // A token goes once to each node, and once to each rank there, that has one of its experts;
+  // false: a copy for each expert.
+  bool once = true;
+  int most_nodes = 0;      // that a token's experts lie on, by the router's choice; 0: any number
+  double imbalance = 1.0;  // what the busiest rank is sent, over the mean
+  bool again = false;      // also where the forward is computed again
+  bool operator==(const ExpertTraffic&) const = default;
 };
 
 // A part of a section's times, by its name: "attention".
@@ -94,6 +113,9 @@ struct Measurement {
   // T > 1: the collectives that the times do not hold; empty: they hold all of them
   std::vector<TensorTraffic> tensor_traffic{};
   std::optional<RingTraffic> ring{};  // C > 1
+  // EP and ETP (0: T), in sections with experts; those of other sections hold for all.
+  int expert_degree = 1, expert_tensor_degree = 0;
+  std::optional<ExpertTraffic> experts{};  // EP > 1
   // What forward, fused_backward and recompute_time add up from (to a nanosecond each); empty: not
   // known.
   std::vector<TimeTerm> terms{};
@@ -138,6 +160,9 @@ struct SectionType {
   std::vector<OutOfMemoryKey> out_of_memory{};
   // What a section holds besides parameters that are trained: frozen ones, and buffers.
   Bytes fixed{};
+  // Those of its parameters that are experts', of all ranks together: 1 / T of them is in
+  // `parameters`, and EP ETP ranks divide them.
+  std::int64_t expert_parameters = 0;
   bool operator==(const SectionType&) const = default;
 };
 

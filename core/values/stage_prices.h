@@ -27,6 +27,8 @@ struct ComputePrice {
   // What F and B hold beside compute, where sections are sharded: waits for their gathers and
   // reductions, and copies into and out of the buffers of those.
   Duration forward_sharded{}, backward_sharded{};
+  // What F, B and R hold of tokens on their way to experts and back; of B its I.
+  Duration forward_experts{}, backward_experts{}, recompute_experts{};
   Bytes stash;         // F takes it, I or B frees it
   Bytes weight_stash;  // I takes it, W frees it
   Bytes working_peak;  // on top, during any of the actions

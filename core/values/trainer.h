@@ -45,9 +45,11 @@ struct Trainer {
   std::string why_no_tensor;          // empty: TP may be more than 1
   std::string why_no_single_replica;  // DP = 1 with TP or PP; empty: it can
 
-  std::vector<Sharding> shardings;  // beside ZeRO-1
-  bool has_context = false;         // divides sequences: CP
-  bool shards_state_alone = true;   // ZeRO-1: else what else it shards takes its place
+  std::vector<Sharding> shardings;                             // beside ZeRO-1
+  bool has_context = false;                                    // divides sequences: CP
+  std::vector<ContextKind> context_kinds{ContextKind::kRing};  // in these ways
+  bool has_experts = false;                                    // EP
+  bool shards_state_alone = true;  // ZeRO-1: else what else it shards takes its place
 
   std::optional<std::vector<std::string>> recompute_modes;  // beside "none"; nothing: any
   std::string why_no_other_mode;                            // the plan's mode follows

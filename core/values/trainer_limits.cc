@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "core/values/expert_grid.h"
 #include "core/values/model_layers.h"
 #include "core/values/recompute_sections.h"
 #include "core/values/sharding.h"
@@ -168,6 +169,14 @@ std::string why_not_run(const Trainer& trainer, const Plan& plan) {
   if (plan.tensor > 1 && !trainer.why_no_tensor.empty()) return trainer.why_no_tensor;
   if (plan.context > 1 && !trainer.has_context) {
     return trainer.title + " divides no sequences (CP = " + text(plan.context) + ")";
+  }
+  const auto& kinds = trainer.context_kinds;
+  if (plan.context > 1 && std::find(kinds.begin(), kinds.end(), plan.context_kind) == kinds.end()) {
+    return trainer.title + " does not divide sequences like this (" + other_degrees_words(plan) +
+           ")";
+  }
+  if (plan.has_expert_grid() && !trainer.has_experts) {
+    return trainer.title + " has no expert parallelism (" + expert_words(plan) + ")";
   }
   if (trainer.equal_replicas) {
     if (have_unequal_shares(plan)) return "it gives every replica the same share of the batch";

@@ -22,6 +22,7 @@ void add_numbers(std::vector<std::string>& parts, const Plan& first, const Plan&
   };
   number("TP", first.tensor, plan.tensor);
   number("CP", first.context, plan.context);
+  number("EP", first.expert, plan.expert);
   number("PP", first.pipeline, plan.pipeline);
   number("DP", first.data, plan.data);
   number("VP", first.chunks, plan.chunks);

@@ -50,6 +50,8 @@ std::string compute_text(const Side& plan, const Side& first, bool more) {
     text += fmt::format("; recompute {} instead of {}", recompute, against_recompute);
   } else if (plan.plan.context != first.plan.context) {
     text += fmt::format("; CP {} instead of {}", plan.plan.context, first.plan.context);
+  } else if (plan.plan.expert != first.plan.expert) {
+    text += fmt::format("; EP {} instead of {}", plan.plan.expert, first.plan.expert);
   } else if (plan.plan.tensor != first.plan.tensor) {
     text += fmt::format("; TP {} instead of {}", plan.plan.tensor, first.plan.tensor);
   } else if (plan.plan.micro_batch_size != first.plan.micro_batch_size) {

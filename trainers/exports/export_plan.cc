@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "core/values/error.h"
+#include "core/values/expert_grid.h"
 #include "core/values/recompute_sections.h"
 #include "core/values/schedule.h"
 #include "core/values/trainer_limits.h"
@@ -40,9 +41,8 @@ std::string header_of(const PlanFile& file, const ExportRequest& request, std::s
                   request.plan_path, request.plan_hash);
   text +=
       fmt::format("{}TP {}{} x PP {} x DP {}, VP {}, mbs {}, {} micro-batches, gbs {}, {},\n", mark,
-                  plan.tensor, plan.context > 1 ? fmt::format(" x CP {}", plan.context) : "",
-                  plan.pipeline, plan.data, plan.chunks, plan.micro_batch_size,
-                  micro_batches_of(plan), plan.global_batch, plan.schedule);
+                  plan.tensor, other_degrees_words(plan), plan.pipeline, plan.data, plan.chunks,
+                  plan.micro_batch_size, micro_batches_of(plan), plan.global_batch, plan.schedule);
   text += fmt::format("{}recompute {}, {}, on {} GPUs ({}).\n", mark, recompute_in_short(plan),
                       request.precision, plan.devices(), device_words(plan));
   text += fmt::format("{}Predicted: a step takes {} ({} to {}); the fullest rank needs {} GiB.\n",

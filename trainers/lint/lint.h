@@ -63,6 +63,7 @@ struct LintGap {
 struct LaunchJob {
   std::optional<int> gpus, tensor, pipeline, context, data;  // T, P, C, D
   std::optional<int> expert;                                 // groups that share the experts
+  std::optional<int> expert_tensor;                          // ranks that divide one; nothing: T
   int chunks = 1;                                            // V
   std::optional<int> micro_batch_size, global_batch, micro_batches, sequence_length, layers;
   std::vector<int> layers_per_stage;  // S entries where that is known
