@@ -12,7 +12,6 @@ namespace {
 constexpr std::size_t kMostRemembered = 512;  // changes of the machines
 constexpr std::size_t kMostCommands = 4096;
 constexpr int kBadInputCode = 2;  // of a rank: trying again would not help
-constexpr int kStoppedCode = 4;   // it was told to end and has a checkpoint
 
 }  // namespace
 
@@ -214,7 +213,9 @@ void Decider::handle(const RankEnded& event) {
     next().stopping->then = AfterStop::kFail;
     next().stopping->reason = words_of(event_) + last_words(event);
   }
-  if (next().stopping) note_what_is_kept();
+  if (!next().stopping) return;
+  note_what_is_kept();
+  rethink_expectation(event);
 }
 
 std::string Decider::last_words(const RankEnded& event) {

@@ -11,6 +11,8 @@
 namespace penstock {
 namespace {
 
+constexpr Duration kAtOnce = std::chrono::milliseconds(250);
+
 void learn(std::optional<Duration>& known, Duration measured) {
   measured = std::max(Duration{1}, measured);
   known = known ? (*known + measured) / 2 : measured;
@@ -53,6 +55,25 @@ void Decider::expect_first_step() {
   next().expected = expected;
 }
 
+// Ranks end in another way than was foreseen: those that were told to end have lost one meanwhile,
+// or all were lost together, so that none is left to be waited for.
+void Decider::rethink_expectation(const RankEnded& event) {
+  Stopping& stopping = *next().stopping;
+  if (!next().expected || stopping.killed) return;
+  const bool as_told = event.code == 0 || event.code == kStoppedCode;
+  if (stopping.way == WayToEnd::kTold && !as_told) {
+    const bool by_itself = event.code.has_value() && event.signal == 0;
+    stopping.way = by_itself ? WayToEnd::kSilentPeer : WayToEnd::kLostPeer;
+    stopping.began = now_;
+    expect_first_step();
+    log("follow", "A rank did not end as it was told: the others may lack it." + expectation());
+  } else if (stopping.way == WayToEnd::kLostPeer && !ranks_live() && now_ > stopping.began &&
+             now_ - stopping.began < kAtOnce) {
+    expect_first_step();
+    log("follow", "All ranks were lost together." + expectation());
+  }
+}
+
 // A sentence to follow another; empty where nobody can tell.
 std::string Decider::expectation() const {
   const std::optional<ExpectedStep>& expected = decision_.next.expected;
@@ -67,6 +88,10 @@ void Decider::learn_end() {
   const Duration took = now_ - stopping.began;
   const bool hung = stopping.way == WayToEnd::kSilentPeer;
   if (took == Duration{} || (stopping.outlived && !hung)) return;
+  // Nobody was left who had to notice that a peer was lost.
+  const bool some_noticed = std::ranges::any_of(
+      generation().ranks, [](const PlacedRank& rank) { return rank.code.has_value(); });
+  if (stopping.way == WayToEnd::kLostPeer && !some_noticed) return;
   learn(next().change_times.ends.at(static_cast<std::size_t>(stopping.way)), took);
 }
 

@@ -12,6 +12,8 @@
 
 namespace penstock {
 
+inline constexpr int kStoppedCode = 4;  // of a rank: it was told to end and has a checkpoint
+
 class Decider {
  public:
   Decider(const JobRules& rules, const JobState& state, const Event& event, UtcTime now, bool more)
@@ -70,6 +72,7 @@ class Decider {
   // How long until there is a first step again (decide_expectations.cc).
 
   void expect_first_step();
+  void rethink_expectation(const RankEnded& event);
   [[nodiscard]] std::string expectation() const;
   [[nodiscard]] Duration time_to_end() const;
   [[nodiscard]] std::optional<Duration> time_to_start(int ranks) const;

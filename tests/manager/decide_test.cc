@@ -451,6 +451,30 @@ TEST_CASE("each way to end, and each number of ranks that start, has a time of i
   CHECK(read_job_state(write_job_state(job.state), "state") == job.state);
 }
 
+TEST_CASE("what ends otherwise than foreseen is foreseen anew") {
+  Told job;
+  job.run_on({{"a", 4}});
+  job(seconds(11), StepFinished{1, 1, 0.5, seconds(1)});
+  // All four are gone within a tenth of a second: nobody needs time to notice.
+  job(seconds(20), RankEnded{1, 0, std::nullopt, 0, ""});
+  for (int rank : {1, 2}) job(milliseconds(20'050), RankEnded{1, rank, std::nullopt, 0, ""});
+  job(milliseconds(20'100), RankEnded{1, 3, std::nullopt, 0, ""});
+  CHECK(job.state.expected->since == at(milliseconds(20'100)));
+  CHECK(job.state.expected->time == seconds(11));
+  job(seconds(31), StepFinished{2, 2, 0.5, seconds(1)});
+  // Told to end, and one is killed: the others notice that from now on.
+  job(seconds(32), MachineJoined{"b", 4});
+  job(seconds(33), MachineLeaves{"a", at(seconds(41)), "test"});  // 1.5 x 4 s + 2 s ahead
+  REQUIRE(job.state.stopping);
+  CHECK(job.state.stopping->way == WayToEnd::kTold);
+  job(seconds(35), RankEnded{2, 1, std::nullopt, 9, ""});
+  CHECK(job.state.stopping->way == WayToEnd::kLostPeer);
+  CHECK(job.state.expected->since == at(seconds(35)));
+  job.all_end(seconds(39), 3);
+  CHECK(job.state.change_times.end(WayToEnd::kLostPeer) == seconds(4));
+  CHECK(!job.state.change_times.end(WayToEnd::kTold));
+}
+
 TEST_CASE("while a job waits for machines nobody can say when it goes on") {
   Told job;
   job.run_on({{"a", 4}});
