@@ -81,6 +81,17 @@ std::string short_layout(const Plan& plan) {
   return text + ", mbs " + micro_batch_size_text(plan);
 }
 
+// Where the pages' plans use devices of several types.
+bool has_several_types(const PlanBook& book) {
+  std::string first;
+  for (const BookPage& page : book.pages) {
+    if (!page.plan) continue;
+    if (first.empty()) first = page.plan->device;
+    if (page.plan->is_mixed() || page.plan->device != first) return true;
+  }
+  return false;
+}
+
 std::vector<std::string> cells_of(const PlanBook& book, const BookRow& row) {
   const BookPage& page = book.pages[row.first];
   std::vector<std::string> shards;
@@ -104,7 +115,8 @@ std::vector<std::string> cells_of(const PlanBook& book, const BookRow& row) {
       most > page.gpus - used ? fmt::format("{}-{}", page.gpus - used, most) : std::to_string(most),
       gib(page.peak_memory)};
   cells.insert(cells.end(), shards.begin(), shards.end());
-  cells.push_back(short_layout(*page.plan));
+  cells.push_back(short_layout(*page.plan) +
+                  (has_several_types(book) ? ", on " + device_words(*page.plan) : ""));
   return cells;
 }
 
@@ -139,6 +151,7 @@ TextTable book_table(const PlanBook& book, std::size_t most, std::size_t& left_o
 }
 
 std::vector<Json> book_rows(const PlanBook& book) {
+  const bool several_types = has_several_types(book);
   std::vector<Json> rows;
   for (std::size_t p = 0; p < book.pages.size(); ++p) {
     const BookPage& page = book.pages[p];
@@ -158,6 +171,7 @@ std::vector<Json> book_rows(const PlanBook& book) {
     if (usd > 0.0) row.set("cost_usd_per_mtok", usd);
     if (const auto gain = gain_of(book, p)) row.set("gain_over_page_before", *gain);
     row.set("peak_memory_bytes", page.peak_memory.count);
+    if (several_types) row.set("devices", device_words(*page.plan));
     rows.push_back(std::move(row.set("plan", layout_line(*page.plan))));
   }
   return rows;

@@ -1,5 +1,8 @@
 #include "studies/book_rungs.h"
 
+#include <set>
+#include <utility>
+
 #include "search/evaluate.h"
 
 namespace penstock {
@@ -37,6 +40,16 @@ std::vector<Rung> data_only_rungs(const PlanBook& book, const Plan& plan, int gp
     }
   }
   return useful_rungs(std::move(rungs));
+}
+
+std::vector<std::string> device_types_of(const PlanBook& book) {
+  std::set<std::string> types;
+  for (const BookPage& page : book.pages) {
+    if (!page.plan) continue;
+    types.insert(page.plan->device);
+    types.insert(page.plan->rank_devices.begin(), page.plan->rank_devices.end());
+  }
+  return {types.begin(), types.end()};
 }
 
 Bytes checkpoint_bytes(const ModelProfile& profile) {

@@ -1,4 +1,5 @@
 #include "cli/io/files.h"
+#include "cli/io/one_device_type.h"
 #include "cli/parts/book_plan.h"
 #include "core/values/json_reader.h"
 #include "studies/plan_of_page.h"
@@ -6,7 +7,9 @@
 namespace penstock {
 
 Loaded<PlanFile> plan_from_book(const std::string& path, int ranks) {
-  const PlanBook book = load_plan_book(path).value;
+  const Loaded<PlanBook> loaded = load_plan_book(path);
+  require_one_device_type(loaded, "a number of ranks");
+  const PlanBook& book = loaded.value;
   const BookPage& page = page_for(book, ranks, path);
   Loaded<PlanFile> plan;
   plan.value = plan_of_page(book, page, path);

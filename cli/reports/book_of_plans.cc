@@ -13,6 +13,7 @@
 #include "report/flat_table.h"
 #include "report/result_json.h"
 #include "report/words.h"
+#include "studies/book_rungs.h"
 #include "studies/find_book.h"
 
 namespace penstock {
@@ -37,7 +38,13 @@ std::string text_of(const PlanBook& book, const std::string& title,
                                 left_out == 1 ? "is" : "are"),
                     screen.width(), "", "");
   }
-  if (output) {
+  if (device_types_of(book).size() > 1) {
+    text += '\n' + wrapped(
+                       "A page's plan uses the types of devices that are best for so many GPUs. "
+                       "penstock manage, morph and train --book count GPUs without their types, "
+                       "and take books of one type only: --device TYPE.",
+                       screen.width(), "", "");
+  } else if (output) {
     text += fmt::format("\nThe book is in {0}; next: penstock morph --book {0} --trace TRACE.csv\n",
                         shell_word(*output));
   } else {

@@ -17,6 +17,7 @@
 #include "cli/io/files.h"
 #include "cli/io/found_plans.h"
 #include "cli/io/manage_signals.h"
+#include "cli/io/one_device_type.h"
 #include "cli/options/options.h"
 #include "cli/parts/manager_of_job.h"
 #include "cli/verbs/verbs.h"
@@ -207,6 +208,7 @@ Answer run_manage(const Arguments& arguments, Screen screen) {
   JobFile job = load_job(path);
   check_address(job);
   const Loaded<PlanBook> book = load_plan_book(job.book);
+  require_one_device_type(book, "a job's list of machines");
   return answer_of(manage(rules_of(std::move(job), book), book), path, json);
 }
 

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "cli/io/files.h"
+#include "cli/io/one_device_type.h"
 #include "cli/io/report_command.h"
 #include "cli/options/options.h"
 #include "cli/options/parse.h"
@@ -276,6 +277,7 @@ Answer run_morph(const Arguments& arguments, Screen screen) {
     require_folder_of(*given.output);
   }
   const Loaded<PlanBook> loaded = load_plan_book(path);
+  require_one_device_type(loaded, "a recording");
   const PlanBook& book = loaded.value;
   const std::string text = load_text(trace);
   const Availability recording = read_availability(text, trace);
