@@ -1,8 +1,8 @@
 // When a generation ends, the time until the next one's first step is predicted, and compared once
 // that step is done: until all ranks have ended, by the way in which they end, as they took the
 // last times; the start, as it took so many ranks the last times; and a step of the plan that will
-// run. A mean in which the last time counts half follows a machine that becomes slower, and
-// forgives one odd start.
+// run. The median of the last five follows a machine that becomes slower, and forgives two odd
+// ones.
 #include <algorithm>
 #include <cstdlib>
 
@@ -13,9 +13,9 @@ namespace {
 
 constexpr Duration kAtOnce = std::chrono::milliseconds(250);
 
-void learn(std::optional<Duration>& known, Duration measured) {
-  measured = std::max(Duration{1}, measured);
-  known = known ? (*known + measured) / 2 : measured;
+void learn(std::vector<Duration>& known, Duration measured) {
+  known.push_back(std::max(Duration{1}, measured));
+  if (known.size() > ChangeTimes::kRemembered) known.erase(known.begin());
 }
 
 }  // namespace
@@ -35,7 +35,7 @@ std::optional<Duration> Decider::time_to_start(int ranks) const {
   const auto nearest = std::ranges::min_element(
       starts, {}, [&](const ChangeTimes::Start& start) { return std::abs(start.ranks - ranks); });
   if (nearest == starts.end()) return std::nullopt;
-  return nearest->time;
+  return ChangeTimes::typical(nearest->times);
 }
 
 void Decider::expect_first_step() {
@@ -99,14 +99,8 @@ void Decider::learn_start(Duration first_step) {
   const int ranks = static_cast<int>(generation().ranks.size());
   std::vector<ChangeTimes::Start>& starts = next().change_times.starts;
   auto known = std::ranges::lower_bound(starts, ranks, {}, &ChangeTimes::Start::ranks);
-  std::optional<Duration> time;
-  if (known != starts.end() && known->ranks == ranks) {
-    time = known->time;
-  } else {
-    known = starts.insert(known, {ranks, {}});
-  }
-  learn(time, now_ - generation().started - first_step);
-  known->time = *time;
+  if (known == starts.end() || known->ranks != ranks) known = starts.insert(known, {ranks, {}});
+  learn(known->times, now_ - generation().started - first_step);
 }
 
 void Decider::compare_expectation() {

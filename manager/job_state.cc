@@ -7,6 +7,7 @@
 // guessed at.
 #include "manager/job_state.h"
 
+#include <algorithm>
 #include <array>
 #include <limits>
 
@@ -198,15 +199,27 @@ TailoredPlan read_tailored(JsonReader reader) {
   return tailored;
 }
 
+Json write_durations(const std::vector<Duration>& durations) {
+  Json json = Json::array();
+  for (const Duration duration : durations) json.push(std::int64_t{duration.count()});
+  return json;
+}
+
+std::vector<Duration> read_durations(const JsonReader& reader) {
+  std::vector<Duration> durations;
+  for (const JsonReader& each : reader.elements()) durations.emplace_back(each.integer(1, kMost));
+  return durations;
+}
+
 // What the next change is expected to take.
 void write_expectations(Json& json, const JobState& state) {
   Json ends = Json::object(), starts = Json::array();
   for (std::size_t way = 0; way < kWaysToEnd; ++way) {
-    set_duration(ends, std::string(kWays[way]).c_str(), state.change_times.ends[way]);
+    ends.set(std::string(kWays[way]), write_durations(state.change_times.ends[way]));
   }
   for (const ChangeTimes::Start& start : state.change_times.starts) {
     starts.push(
-        Json::object().set("ranks", start.ranks).set("time_ns", std::int64_t{start.time.count()}));
+        Json::object().set("ranks", start.ranks).set("times", write_durations(start.times)));
   }
   json.set("ends_ns", ends).set("starts", starts);
   if (!state.expected) return;
@@ -219,7 +232,7 @@ void write_expectations(Json& json, const JobState& state) {
 void read_expectations(JsonReader& reader, JobState& state) {
   if (auto ends = reader.get("ends_ns")) {
     for (std::size_t way = 0; way < kWaysToEnd; ++way) {
-      state.change_times.ends[way] = get_measured(*ends, std::string(kWays[way]).c_str());
+      state.change_times.ends[way] = read_durations(ends->at(std::string(kWays[way])));
     }
     ends->finish();
   }
@@ -227,7 +240,7 @@ void read_expectations(JsonReader& reader, JobState& state) {
     for (JsonReader& each : starts->elements()) {
       ChangeTimes::Start start;
       start.ranks = read_count(each.at("ranks"));
-      start.time = Duration{each.at("time_ns").integer(1, kMost)};
+      start.times = read_durations(each.at("times"));
       each.finish();
       state.change_times.starts.push_back(start);
     }
@@ -303,6 +316,12 @@ PlacedRank read_placed_rank(JsonReader reader) {
   rank.signal = read_count(reader.at("signal"));
   reader.finish();
   return rank;
+}
+
+std::optional<Duration> ChangeTimes::typical(std::vector<Duration> times) {
+  if (times.empty()) return std::nullopt;
+  std::ranges::sort(times);
+  return times[(times.size() - 1) / 2];
 }
 
 Json write_job_state(const JobState& state) {

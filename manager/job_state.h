@@ -102,19 +102,23 @@ struct TailoredPlan {
 };
 
 // How long ranks took to end, and to start, the last times: what the next change is expected to
-// take. Nothing: not measured yet.
+// take. Empty: not measured yet.
 struct ChangeTimes {
-  std::array<std::optional<Duration>, kWaysToEnd> ends;  // by WayToEnd
+  static constexpr std::size_t kRemembered = 5;
+  std::array<std::vector<Duration>, kWaysToEnd> ends;  // by WayToEnd, the newest last
   // Without the first step. More ranks take longer to meet, and to load where they share a machine.
   struct Start {
     int ranks = 0;
-    Duration time{};
+    std::vector<Duration> times;
     bool operator==(const Start&) const = default;
   };
   std::vector<Start> starts;  // one for each number of ranks, ascending
 
-  [[nodiscard]] const std::optional<Duration>& end(WayToEnd way) const {
-    return ends.at(static_cast<std::size_t>(way));
+  // The median of what is remembered, of two the lesser: a start or an end among others that
+  // something else has delayed says nothing about the next.
+  [[nodiscard]] static std::optional<Duration> typical(std::vector<Duration> times);
+  [[nodiscard]] std::optional<Duration> end(WayToEnd way) const {
+    return typical(ends.at(static_cast<std::size_t>(way)));
   }
   bool operator==(const ChangeTimes&) const = default;
 };

@@ -207,6 +207,9 @@ std::vector<CheckpointFile> CheckpointWriter::wait_for_lists(const std::string& 
         had_failed = true;
         deadline = std::min(deadline, steady_now() + options_.limit_after_failure);
       }
+      if (options_.works && !options_.works(rank) && !fs::exists(path)) {
+        fail(path, "rank " + std::to_string(rank) + " was lost before it had written its part");
+      }
       if (gives_up_) deadline = SteadyTime{};
       if (steady_now() > deadline) {
         fail(path, "rank " + std::to_string(rank) +

@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <optional>
 #include <string>
 #include <thread>
@@ -32,7 +33,9 @@ struct CheckpointOptions {
   std::string attempt = "0";                 // the same on all ranks, another after every restart
   int keep = 2;                              // complete checkpoints; older ones are removed
   Duration limit = std::chrono::minutes(5);  // for which rank 0 waits for the other ranks' files
-  // The same once the run has failed: ranks that live have written theirs by then.
+  // Asked about a rank whose files are missing: whether it still works on them. Yes when empty.
+  std::function<bool(int rank)> works{};
+  // The same limit once the run has failed: ranks that live have written theirs by then.
   Duration limit_after_failure = std::chrono::seconds(10);
 };
 

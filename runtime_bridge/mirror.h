@@ -56,6 +56,8 @@ class Mirror {
   // Returns once the copy is where it belongs. Until then the one before is there: two are kept,
   // and whoever begins a third knows that all ranks have the second.
   void keep(std::int64_t next_step);
+  // Of the job's end: its transport may be another than that of the steps.
+  void abort(const std::string& reason) { transport_.abort(reason); }
   [[nodiscard]] std::int64_t newest() const;  // kNotMirrored: none
   // Of last.next_step; Error{kInternal} where that is not kept.
   [[nodiscard]] MirroredParts parts(const LastStep& last) const;

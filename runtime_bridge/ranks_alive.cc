@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <optional>
-#include <utility>
 
 #include "runtime_bridge/heartbeat.h"
 #include "training/transport.h"
@@ -10,34 +9,45 @@
 namespace penstock {
 namespace {
 
-// One that saw a failure may be writing an emergency checkpoint.
-bool may_need_the_store(const HeartbeatMessage& heartbeat) {
+bool works(const HeartbeatMessage& heartbeat) {
   return heartbeat.state == RankCondition::kRunning ||
          heartbeat.state == RankCondition::kSawFailure;
 }
 
 }  // namespace
 
-RanksAlive::RanksAlive(std::unique_ptr<KeyValueStore> store, int ranks, Duration silence)
-    : store_(std::move(store)),
+RanksAlive::RanksAlive(KeyValueStore& store, int ranks, Duration silence)
+    : store_(store),
       seen_(static_cast<std::size_t>(ranks), Seen{-1, steady_now()}),
       silence_(silence) {}
 
+bool RanksAlive::look(int rank) {
+  const auto heartbeat = latest_heartbeat(store_, rank);
+  if (heartbeat && !works(*heartbeat)) return false;
+  Seen& seen = seen_[static_cast<std::size_t>(rank)];
+  const SteadyTime now = steady_now();
+  if (heartbeat && heartbeat->sequence != seen.sequence) seen = {heartbeat->sequence, now};
+  return now - seen.changed < silence_;
+}
+
 bool RanksAlive::any() {
-  bool found = false;
   try {
+    bool found = false;
     for (std::size_t rank = 0; rank < seen_.size(); ++rank) {
-      const auto heartbeat = latest_heartbeat(*store_, static_cast<int>(rank));
-      if (heartbeat && !may_need_the_store(*heartbeat)) continue;
-      Seen& seen = seen_[rank];
-      const SteadyTime now = steady_now();
-      if (heartbeat && heartbeat->sequence != seen.sequence) seen = {heartbeat->sequence, now};
-      found = found || now - seen.changed < silence_;
+      found = look(static_cast<int>(rank)) || found;
     }
+    return found;
   } catch (const TransportFailure&) {
     return false;
   }
-  return found;
+}
+
+bool RanksAlive::is_alive(int rank) {
+  try {
+    return look(rank);
+  } catch (const TransportFailure&) {
+    return false;
+  }
 }
 
 }  // namespace penstock

@@ -39,11 +39,11 @@ class RankLoop : public RankAtLoss {
       while (end.next_step < options_.end_step && !end.requested) run_under_plan(end);
       if (hooks_.checkpoints != nullptr && executor_ != nullptr) hooks_.checkpoints->finish_last();
     } catch (const TransportFailure& failure) {
-      transport_.abort(failure.what());
+      abort(failure.what());
       if (hooks_.peer_lost && executor_ != nullptr) hooks_.peer_lost(failure, *this);
       throw;
     } catch (const std::exception& error) {
-      transport_.abort(error.what());
+      abort(error.what());
       throw;
     }
     return end;
@@ -92,6 +92,12 @@ class RankLoop : public RankAtLoss {
   }
 
  private:
+  // Copies may travel over a transport of their own, on which the others would wait.
+  void abort(const std::string& reason) {
+    transport_.abort(reason);
+    if (mirror_) mirror_->abort(reason);
+  }
+
   void run_under_plan(RunEnd& end) {
     const PlanForSteps current = source_.plan_from(end.next_step);
     if (current.plan != plan_) bind(current, end.next_step);

@@ -3,9 +3,10 @@
 // Every rank goes through the ranks below it, in order. A rank counts as lost when it stopped, when
 // its heartbeat stands still, or when it says nothing within the limit; the first that lives
 // decides and all others wait for its decision. The one that decides waits for the standing of
-// every rank above it. What must hold: a rank writes only what one decision says, and only if it is
-// named in it. Two ranks that take themselves for the lowest therefore end with two decisions, of
-// which at most one has all its ranks.
+// every rank above it. Where it is lost before it has decided, the next one does. What must hold: a
+// rank writes only what one decision says, and only if it is named in it. Two ranks that take
+// themselves for the lowest therefore end with two decisions, of which at most one has all its
+// ranks.
 #include "runtime_bridge/survivors.h"
 
 #include <algorithm>
@@ -39,7 +40,9 @@ class Agreement {
   // In the order of ranks: the first that lives decides.
   LastStep agree(const StepStanding& own, const JudgeLastStep& judge) {
     for (int rank = 0; rank < options_.rank; ++rank) {
-      if (standing_of(rank)) return decision_of(rank);
+      if (!standing_of(rank)) continue;
+      if (const std::optional<LastStep> last = decision_of(rank)) return *last;
+      options_.lost.insert(rank);  // before it had decided
     }
     std::map<int, StepStanding> survivors{{options_.rank, own}};
     for (int rank = options_.rank + 1; rank < options_.ranks; ++rank) {
@@ -85,11 +88,15 @@ class Agreement {
     }
   }
 
-  LastStep decision_of(int rank) {
+  // Nothing when the rank was lost before it decided: its heartbeat stands still.
+  std::optional<LastStep> decision_of(int rank) {
     const std::string who = "rank " + std::to_string(rank);
     // It waits for as long as we do, and for ranks that are silent.
     const SteadyTime last_look = deadline_ + 2 * options_.silence;
+    std::int64_t sequence = -1;
+    SteadyTime changed = steady_now();
     for (;;) {
+      const std::optional<HeartbeatMessage> heartbeat = latest_heartbeat(store_, rank);
       if (const auto text = store_.get(decision_key(rank))) {
         const std::optional<LastStep> last = read_last_step(*text);
         if (!last) return none("what " + who + " decided cannot be read");
@@ -97,13 +104,19 @@ class Agreement {
             std::find(last->ranks.begin(), last->ranks.end(), options_.rank) != last->ranks.end();
         return is_in ? *last : none(who + " counted this rank as lost");
       }
-      if (steady_now() > last_look) return none(who + " did not say which step is kept");
+      const SteadyTime now = steady_now();
+      if (heartbeat && heartbeat->sequence != sequence) {
+        sequence = heartbeat->sequence;
+        changed = now;
+      }
+      if (now - changed > options_.silence) return std::nullopt;
+      if (now > last_look) return none(who + " did not say which step is kept");
       std::this_thread::sleep_for(options_.look_again);
     }
   }
 
   KeyValueStore& store_;
-  const SurvivorOptions& options_;
+  SurvivorOptions options_;
   SteadyTime deadline_;
 };
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <memory>
+#include <functional>
 #include <random>
 #include <string>
 
@@ -54,11 +54,11 @@ void join_others(const LaunchedPart& part, LaunchOptions& options) {
   options.is_given_up = [folder] { return folder.is_given_up(); };
   if (part.ranks.first > 0 || part.ranks.count == options.job_ranks) return;
   const int all = options.job_ranks.value_or(part.ranks.count);
-  const auto alive = std::make_shared<std::unique_ptr<RanksAlive>>();
-  options.is_store_needed = [folder, all, alive](const Environment& of_rank) {
+  std::function<bool()> work;
+  options.is_store_needed = [folder, all, work](const Environment& of_rank) mutable {
     if (folder.is_given_up() || folder.ended_ranks() >= all) return false;
-    if (!*alive) *alive = ranks_alive(of_rank);
-    return *alive && (*alive)->any();
+    if (!work) work = whether_ranks_work(of_rank);
+    return work();
   };
 }
 

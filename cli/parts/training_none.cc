@@ -29,7 +29,9 @@ bool survivors_are_saving(const Environment& /*environment_of_rank*/,
                           const std::string& /*checkpoints*/) {
   not_built();
 }
-std::unique_ptr<RanksAlive> ranks_alive(const Environment& /*environment_of_rank*/) { not_built(); }
+std::function<bool()> whether_ranks_work(const Environment& /*environment_of_rank*/) {
+  not_built();
+}
 std::string words_of_device(const std::string& /*device*/) { not_built(); }
 std::string library_words() { not_built(); }
 

@@ -138,12 +138,17 @@ void RankCheckpoints::describe_last(const LastStep& last) {
   info_.last_step = {last.norm->loss, skipped ? 0.0 : std::sqrt(last.norm->squared_norm), skipped};
 }
 
-CheckpointOptions RankCheckpoints::options_of_survivor(const LastStep& last) const {
+CheckpointOptions RankCheckpoints::options_of_survivor(const LastStep& last) {
   CheckpointOptions options = options_;
   options.rank =
       static_cast<int>(std::ranges::find(last.ranks, options_.rank) - last.ranks.begin());
   options.ranks = static_cast<int>(last.ranks.size());
   options.attempt += "-emergency-" + std::to_string(last.ranks.front());
+  if (others_.watch_survivors) {
+    options.works = [works = others_.watch_survivors(), ranks = last.ranks](int index) {
+      return works(ranks.at(static_cast<std::size_t>(index)));
+    };
+  }
   return options;
 }
 

@@ -28,6 +28,9 @@ struct RanksWriting {
   WhileRanksLive while_they_live;      // empty: they are threads, and live as long as this one
   std::function<void()> say_complete;  // on rank 0: the last checkpoint of the run is
   std::function<bool()> is_complete;   // on the others: whether it has said so
+  // In an emergency: begins to look at the others, and returns who tells whether one still works.
+  // Asked while this rank's main thread does nothing.
+  std::function<std::function<bool(int rank)>()> watch_survivors;
 };
 
 class RankCheckpoints : public StepCheckpoints {
@@ -58,7 +61,7 @@ class RankCheckpoints : public StepCheckpoints {
   void wait_for_writer(const std::string& what);
   void describe(std::int64_t next_step);
   void describe_last(const LastStep& last);
-  [[nodiscard]] CheckpointOptions options_of_survivor(const LastStep& last) const;
+  [[nodiscard]] CheckpointOptions options_of_survivor(const LastStep& last);
 
   const TrainJob& job_;
   RanksWriting others_;

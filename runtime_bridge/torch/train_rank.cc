@@ -25,6 +25,7 @@
 #include "runtime_bridge/program_source.h"
 #include "runtime_bridge/rank_program.h"
 #include "runtime_bridge/rank_threads.h"
+#include "runtime_bridge/ranks_alive.h"
 #include "runtime_bridge/rendezvous_lists.h"
 #include "runtime_bridge/spilled_budget.h"
 #include "runtime_bridge/torch/rank_checkpoints.h"
@@ -328,6 +329,10 @@ RanksWriting others_of(KeyValueStore& store, const LaunchEnvironment& place,
   };
   others.say_complete = [&store, key] { store.set(key, "complete"); };
   others.is_complete = [&store, key] { return store.get(key).has_value(); };
+  others.watch_survivors = [&store, &place] {
+    const auto ranks = std::make_shared<RanksAlive>(store, place.ranks, kSilenceWhileWriting);
+    return [ranks](int rank) { return ranks->is_alive(rank); };
+  };
   return others;
 }
 
@@ -510,14 +515,17 @@ bool survivors_are_saving(const Environment& environment_of_rank, const std::str
   }
 }
 
-std::unique_ptr<RanksAlive> ranks_alive(const Environment& environment_of_rank) {
+std::function<bool()> whether_ranks_work(const Environment& environment_of_rank) {
   const auto place = read_launch_environment(environment_of_rank);
-  if (!place) return nullptr;
+  if (!place) return [] { return false; };
   try {
-    return std::make_unique<RanksAlive>(connect_store(address_of(*place), std::chrono::seconds(5)),
-                                        place->ranks);
+    const std::shared_ptr<KeyValueStore> store =
+        connect_store(address_of(*place), std::chrono::seconds(5));
+    return [store, ranks = std::make_shared<RanksAlive>(*store, place->ranks)] {
+      return ranks->any();
+    };
   } catch (const TransportFailure&) {
-    return nullptr;
+    return [] { return false; };
   }
 }
 

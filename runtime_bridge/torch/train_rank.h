@@ -12,7 +12,6 @@
 #include "runtime_bridge/launch_environment.h"
 #include "runtime_bridge/launcher.h"
 #include "runtime_bridge/program_source.h"
-#include "runtime_bridge/ranks_alive.h"
 #include "runtime_bridge/run_rank.h"
 #include "runtime_bridge/surplus_rank.h"
 #include "runtime_bridge/train_options.h"
@@ -64,8 +63,8 @@ RunEnd train_threads(const TrainJob& job, const TrainHooks& hooks);
 HostedStore serve_job_store();
 // Whether its survivors are writing the last finished step, to this folder; likewise.
 bool survivors_are_saving(const Environment& environment_of_rank, const std::string& checkpoints);
-// Of the job that this rank is of; likewise.
-std::unique_ptr<RanksAlive> ranks_alive(const Environment& environment_of_rank);
+// Asks whether ranks of this one's job still work (ranks_alive.h); likewise.
+std::function<bool()> whether_ranks_work(const Environment& environment_of_rank);
 
 // "cpu", "NVIDIA H200"; "LibTorch 1.13.1"
 std::string words_of_device(const std::string& device);

@@ -383,6 +383,14 @@ TEST_CASE("rank 0 names a rank that does not write its part") {
   CHECK(message_of([&] { writer.finish(); })
             .starts_with(folder.path() +
                          "/step-3.0.partial/rank-1.json: rank 1 has not written its part"));
+  // One that is known to be lost is not waited for.
+  options.limit = std::chrono::minutes(5);
+  options.works = [](int of) { return of != 1; };
+  CheckpointWriter watching(options);
+  watching.begin(info_of(3), rank.states(), copy_in_host_memory());
+  CHECK(message_of([&] { watching.finish(); }) ==
+        folder.path() +
+            "/step-3.0.partial/rank-1.json: rank 1 was lost before it had written its part");
   CHECK(!newest_checkpoint(folder.path()).checkpoint);
 }
 

@@ -5,6 +5,7 @@
 
 #include <doctest/doctest.h>
 
+#include "runtime_bridge/heartbeat.h"
 #include "runtime_bridge/survivors.h"
 #include "tests/runtime_bridge/memory_store.h"
 
@@ -148,10 +149,24 @@ TEST_CASE("the lowest rank that lives decides, and a rank that it did not count 
 }
 
 TEST_CASE("a rank that spoke and then decides nothing is not waited for without end") {
-  tests::MemoryStore store(std::make_shared<tests::SharedMemory>());
+  const auto memory = std::make_shared<tests::SharedMemory>();
+  tests::MemoryStore store(memory);
   tell_standing(store, 0, in_step_7());
+  HeartbeatOptions alive;
+  alive.interval = std::chrono::milliseconds(2);
+  const Heartbeat first(alive, std::make_unique<tests::MemoryStore>(memory));
   CHECK(agree_on_last_step(store, options_of(1, 2), in_step_7(), {}).why_not ==
         "rank 0 did not say which step is kept");
+}
+
+TEST_CASE("where a rank is lost after it spoke and before it decided, the next one decides") {
+  tests::MemoryStore store(std::make_shared<tests::SharedMemory>());
+  for (const int rank : {0, 1, 2}) tell_standing(store, rank, in_step_7());
+  const JudgeLastStep fine = [](const LastStep&) { return std::string(); };
+  const LastStep decided = agree_on_last_step(store, options_of(1, 3), in_step_7(), fine);
+  CHECK(decided.why_not.empty());
+  CHECK(decided.ranks == std::vector<int>{1, 2});
+  CHECK(agree_on_last_step(store, options_of(2, 3), in_step_7(), fine) == decided);
 }
 
 TEST_CASE("what the judge finds wrong is the answer of all") {

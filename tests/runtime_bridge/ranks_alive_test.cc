@@ -27,7 +27,8 @@ HeartbeatOptions quick(int rank) {
 TEST_CASE("the store is needed while the heart of a rank beats that has not ended") {
   const auto shared = std::make_shared<SharedMemory>();
   const auto store = [&] { return std::make_unique<MemoryStore>(shared); };
-  RanksAlive alive(store(), 2, milliseconds(400));
+  MemoryStore looked_at(shared);
+  RanksAlive alive(looked_at, 2, milliseconds(400));
   CHECK(alive.any());  // they may be about to begin
   auto first = std::make_unique<Heartbeat>(quick(0), store());
   auto second = std::make_unique<Heartbeat>(quick(1), store());
@@ -37,6 +38,8 @@ TEST_CASE("the store is needed while the heart of a rank beats that has not ende
   second->stopped(RankCondition::kSawFailure, "rank 0 is lost");  // and writes what it has
   std::this_thread::sleep_for(milliseconds(500));
   CHECK(alive.any());
+  CHECK(!alive.is_alive(0));
+  CHECK(alive.is_alive(1));
   second->stopped(RankCondition::kFailed, "its disk is full");
   CHECK(!alive.any());
   shared->out_of_reach = true;
@@ -47,7 +50,8 @@ TEST_CASE("the store is needed while the heart of a rank beats that has not ende
 TEST_CASE("ranks that were killed without a word need nothing once they are silent") {
   const auto shared = std::make_shared<SharedMemory>();
   { const Heartbeat killed(quick(1), std::make_unique<MemoryStore>(shared)); }
-  RanksAlive alive(std::make_unique<MemoryStore>(shared), 2, milliseconds(100));
+  MemoryStore store(shared);
+  RanksAlive alive(store, 2, milliseconds(100));
   CHECK(alive.any());
   std::this_thread::sleep_for(milliseconds(150));
   CHECK(!alive.any());
