@@ -7,6 +7,8 @@
 //   backward  sum of max(B_i, AG_i-1 + RS_i+1) + RS_1      (section L is still whole)
 //
 // Copies between the buffers of the collectives and the tensors of a section are compute. Where the
+// Where a processor carries its messages itself (ClusterSpec::measured_executor), what they take of
+// its time is compute as well, and our runtime, which gathers in place, copies nothing. Where the
 // shards lie in several groups (HSDP) each scatter is followed by an all-reduce of its part over
 // the groups, one after the other on other links; the step waits for the last.
 #include "costmodel/price_units.h"
@@ -39,7 +41,10 @@ class Traffic {
   Traffic(const ModelProfile& profile, const PlanWiring& wiring, const Plan& plan)
       : profile_(profile), wiring_(wiring), plan_(plan), of_type_(profile.section_types.size()) {
     const DeviceType& device = *find_device_type(wiring.cluster(), plan.device);
-    copy_rate_ = plan.sharding == Sharding::kFsdp ? kCopyShare * device.memory_bandwidth.value : 0;
+    const auto& executor = wiring.cluster().measured_executor;
+    if (executor && executor->is_priced) executor_ = &*executor;
+    const bool copies = plan.sharding == Sharding::kFsdp && executor_ == nullptr;
+    copy_rate_ = copies ? kCopyShare * device.memory_bandwidth.value : 0;
     for (std::size_t type = 0; type < of_type_.size(); ++type) of_type_[type] = of(type);
   }
 
@@ -90,6 +95,17 @@ class Traffic {
     unit.reduce += scaled(slowest(cluster, CollectiveKind::kAllReduce, holders.same, shard),
                           factors.reduction);
     unit.scatter_copy += copy_time(weights + gradients);
+    unit.gather_busy = std::min(unit.gather, unit.gather_busy + busy_time(weights, holders.shards));
+    // Gloo's is a sum for all, of which each keeps its part: it moves twice as much.
+    unit.scatter_busy =
+        std::min(unit.scatter, unit.scatter_busy + 2 * busy_time(gradients, holders.shards));
+  }
+
+  // Of the rank's processor, to send and to receive all parts of a buffer but its own.
+  [[nodiscard]] Duration busy_time(Bytes whole, std::int64_t shards) const {
+    if (executor_ == nullptr) return {};
+    const MessageCost cost = executor_->message_of({whole.count / shards * (shards - 1)});
+    return cost.send + cost.receive;
   }
 
   [[nodiscard]] Duration copy_time(Bytes bytes) const {
@@ -100,6 +116,7 @@ class Traffic {
   const ModelProfile& profile_;
   const PlanWiring& wiring_;
   const Plan& plan_;
+  const MeasuredExecutor* executor_ = nullptr;  // whose prices hold what messages take of a rank
   double copy_rate_ = 0.0;
   std::vector<UnitTimes> of_type_;
 };
@@ -119,8 +136,10 @@ class Reductions {
 Duration forward_of(const std::vector<UnitTimes>& units) {
   Duration time = units.front().gather;
   for (std::size_t i = 0; i < units.size(); ++i) {
-    const Duration next = i + 1 < units.size() ? units[i + 1].gather : Duration{};
-    time += std::max(units[i].forward + units[i].gather_copy, next);
+    const bool is_last = i + 1 == units.size();
+    const Duration next = is_last ? Duration{} : units[i + 1].gather;
+    const Duration busy = is_last ? Duration{} : units[i + 1].gather_busy;
+    time += std::max(units[i].forward + units[i].gather_copy + busy, next);
   }
   return time;
 }
@@ -134,7 +153,9 @@ Duration backward_of(const std::vector<UnitTimes>& units) {
     const Duration scatters = is_last ? Duration{} : units[i + 1].scatter;
     if (!is_last) reductions.add(time + scatters, units[i + 1].reduce);
     const Duration copies = units[i].scatter_copy + (is_last ? Duration{} : units[i].gather_copy);
-    time += std::max(units[i].backward + copies, gathers + scatters);
+    Duration busy = i > 0 ? units[i - 1].gather_busy : Duration{};
+    if (!is_last) busy += units[i + 1].scatter_busy;
+    time += std::max(units[i].backward + copies + busy, gathers + scatters);
   }
   time += units.front().scatter;
   reductions.add(time, units.front().reduce);

@@ -19,6 +19,9 @@ struct UnitTimes {
   Duration gather{};               // of weights; nothing where they stay whole (ZeRO-2)
   Duration scatter{}, reduce{};    // of gradients: within a group of shards, and over the groups
   Duration gather_copy{}, scatter_copy{};  // on the compute stream
+  // Of the gather and of the scatter, what keeps busy whoever computes beside them: where a rank's
+  // processor carries its messages itself.
+  Duration gather_busy{}, scatter_busy{};
 };
 
 struct UnitsTime {

@@ -2,7 +2,7 @@
 """Profiles a small GPT on this machine, trains plans for one and two ranks, and compares each run with
 its plan.
 
-    real_ranks.py PENSTOCK FOLDER [--steps N] [--tolerance-percent X] [--keep-profile]
+    real_ranks.py PENSTOCK FOLDER [--steps N] [--tolerance-percent X] [--keep-profile] [--sharded]
 
 Nothing is fitted to the runs: the plans rest on profiles and links alone, as measured before. What
 runs on one rank rests on a profile of a rank that was alone, the rest on one with a rank beside it.
@@ -28,6 +28,9 @@ PLANS = (
     ("P=2,D=1,b=4", "interleaved"), ("P=2,D=1,b=4", "looped-bfs"), ("P=2,D=1,b=4", "zb-h1"),
     ("P=2,D=1,b=4", "zb-h2"), ("P=2,D=1,b=4", "zb-v"), ("P=2,D=1,b=4", "dualpipe-v"),
     ("P=2,D=1,b=4", "dualpipe"), ("P=2,D=1,b=4", "chimera"))
+# And what is sharded.
+SHARDED = tuple((f"P=1,D=2,b={b}", "1f1b", sharding)
+                for sharding in ("zero1", "zero2", "fsdp") for b in (4, 8))
 
 
 def run(program, *arguments, allowed=(0,)):
@@ -57,12 +60,13 @@ class Measuring:
                 with open(name, encoding="utf-8") as text:
                     corpus.write(text.read())
 
-    def validate(self, pins, schedule):
-        stem = f"{schedule}-{pins.replace('=', '').replace(',', '-')}"
+    def validate(self, pins, schedule, sharding=None):
+        stem = f"{schedule}-{pins.replace('=', '').replace(',', '-')}-{sharding}"
         plan, log = self.at(stem + ".plan.json"), self.at(stem + ".jsonl")
         profile = "alone.json" if pins.startswith("P=1,D=1") else "beside.json"
         run(self.program, "plan", self.at(profile), "--cluster", self.at("cluster.json"),
-            "--gpus", "2", "--global-batch", str(BATCH), "--for", "penstock", "--zero1", "off",
+            "--gpus", "2", "--global-batch", str(BATCH), "--for", "penstock",
+            *(["--sharding", sharding] if sharding else ["--zero1", "off"]),
             "--schedule", schedule, "--pin", pins, "-o", plan)
         run(self.program, "train", plan, "--data", self.at("corpus.txt"), "--steps",
             str(self.steps), "--log", log, "--timeline")
@@ -81,6 +85,7 @@ def main():
     parser.add_argument("--steps", type=int, default=13)
     parser.add_argument("--tolerance-percent", type=float, default=10.0)
     parser.add_argument("--keep-profile", action="store_true", help="use that of an earlier call")
+    parser.add_argument("--sharded", action="store_true", help="only the plans that shard")
     arguments = parser.parse_args()
     os.makedirs(arguments.folder, exist_ok=True)
     measuring = Measuring(arguments.program, arguments.folder, arguments.steps)
@@ -88,13 +93,13 @@ def main():
     if not arguments.keep_profile:
         measuring.profile()
     errors = []
-    print("| schedule | P | D | b | predicted | measured (median) | least to most | error |")
-    print("|---|---|---|---|---|---|---|---|")
-    for pins, schedule in PLANS:
-        answer = measuring.validate(pins, schedule)
+    print("| schedule | shards | P | D | b | predicted | measured (median) | least to most | error |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    for pins, schedule, *sharding in (() if arguments.sharded else PLANS) + SHARDED:
+        answer = measuring.validate(pins, schedule, *sharding)
         plan = answer["plan"]
         errors.append(abs(answer["error"]))
-        print(f"| {schedule} | {plan['pipeline']} | {plan['data']} | {plan['micro_batch_size']} "
+        print(f"| {schedule} | {''.join(sharding) or '-'} | {plan['pipeline']} | {plan['data']} | {plan['micro_batch_size']} "
               f"| {milliseconds(answer['predicted_step_time_ns'])} "
               f"| {milliseconds(answer['measured_step_time_ns'])} "
               f"| {milliseconds(answer['fastest_ns'])} to {milliseconds(answer['slowest_ns'])} "

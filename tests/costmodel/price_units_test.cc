@@ -47,6 +47,17 @@ TEST_CASE("copies are compute; the last section is not gathered again") {
   CHECK(time.backward == 74us);  // 22 + 23 + 23 + 6
 }
 
+// forward   4 | 10 + 3 | 10 + 3 | 10
+// backward  20 + 3 | 20 + 3 + 5 | 20 + 5 | 6
+TEST_CASE("a processor that carries its messages computes less beside them") {
+  UnitTimes unit = unit_of(4us, 6us);
+  unit.gather_busy = 3us;
+  unit.scatter_busy = 5us;
+  const UnitsTime time = run_units(three(unit));
+  CHECK(time.forward == 40us);
+  CHECK(time.backward == 82us);
+}
+
 // The scatters end at 26, 46 and 66; the reductions over groups follow one another from 26 on.
 TEST_CASE("the step waits for the last reduction over groups of shards") {
   UnitTimes unit = unit_of(4us, 6us);

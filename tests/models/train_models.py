@@ -35,6 +35,7 @@ LAYOUTS = {
     "interleaved": ["--pin", "P=2,D=1,V=2,b=2", "--schedule", "interleaved"],
     "D2": ["--pin", "P=1,D=2,b=2", "--schedule", "1f1b", "--zero1", "off"],
     "ZeRO-1": ["--pin", "P=1,D=2,b=2", "--schedule", "1f1b", "--zero1", "on"],
+    "FSDP": ["--pin", "P=1,D=2,b=2", "--schedule", "1f1b", "--sharding", "fsdp"],
     "recompute": ["--pin", "P=2,D=1,b=2", "--schedule", "1f1b", "--recompute", "full"],
 }
 IN_CI = ["gpt2-dropout", "t5", "batch-norm", "frozen-backbone", "moe-loss", "moe-tuple"]

@@ -171,11 +171,12 @@ class TrainingJobs(unittest.TestCase):
         for name, value in (("profile", profile(precision)), ("cluster", cluster(pipeline * data))):
             with open(self.path(f"{name}.json"), "w", encoding="utf-8") as file:
                 json.dump(value, file)
+        sharding = (["--sharding", zero1] if isinstance(zero1, str) else
+                    ["--zero1", "on" if zero1 else "off"])
         subprocess.run([PENSTOCK, "plan", self.path("profile.json"), "--cluster",
                         self.path("cluster.json"), "--for", "penstock", "--global-batch",
                         str(batch), "--schedule", schedule, "--pin",
-                        f"P={pipeline},D={data},V={chunks},b=1", "--zero1",
-                        "on" if zero1 else "off", "-o", plan],
+                        f"P={pipeline},D={data},V={chunks},b=1", *sharding, "-o", plan],
                        check=True, timeout=LIMIT, capture_output=True)
 
     def train(self, plan, *options, name="run", data="data.txt"):
@@ -235,7 +236,7 @@ class TrainProcesses(TrainingJobs):
         resumed = self.train(plan, "--steps", str(more), "--resume", *options)
         exit_code, words = resumed.end()
         self.assertEqual(exit_code, 0, words)
-        self.assertIn(f"going on at step {steps}", words)
+        self.assertIn(f"continuing at step {steps}", words)
         after = resumed.losses()
         self.assertEqual(sorted(after), list(range(more)))
         for step, loss in after.items():
@@ -360,7 +361,7 @@ class TrainProcesses(TrainingJobs):
             again, words = self.run_to_end(plan, "--steps", "10", "--resume-if-any", *options,
                                            name=f"again-{name}")
             self.assertIn("does not match its checksum", words)
-            self.assertIn("note: going on at step 4", words)
+            self.assertIn("note: continuing at step 4", words)
             self.assertTrue(os.path.isdir(os.path.join(folder, "step-8.damaged")))
             self.assertEqual(sorted(again), [4, 5, 6, 7, 8, 9])
             for step in (4, 5, 6, 7):
@@ -506,7 +507,7 @@ class TrainProcesses(TrainingJobs):
             went_on, words = self.run_to_end(self.plan(*then, precision=precision), "--steps",
                                              "20", "--resume", *options,
                                              name=f"on-{precision}-{number}")
-            self.assertIn("note: going on at step 10", words)
+            self.assertIn("note: continuing at step 10", words)
             self.assertEqual(sorted(begun), list(range(10)))
             self.assertEqual(sorted(went_on), list(range(10, 20)))
             for step, loss in sorted((begun | went_on).items()):
@@ -514,12 +515,13 @@ class TrainProcesses(TrainingJobs):
                                      f"{first} -> {then}, {precision}, step {step}")
 
     def test_a_run_goes_on_under_another_layout_as_if_nothing_had_happened(self):
-        # P, D, schedule, chunks, ZeRO-1. Ranks that are threads are quicker to start.
+        # P, D, schedule, chunks, ZeRO-1 or what is sharded. Ranks that are threads are quicker to
+        # start.
         fused = (2, 1, "1f1b", 1, False)
         zero1 = (1, 2, "1f1b", 1, True)
         self.check_resumed(
-            "float64", 1e-10, ("gloo", fused, zero1),
-            ("loopback", (2, 1, "interleaved", 2, False), (1, 1, "1f1b", 1, False)),
+            "float64", 1e-10, ("gloo", (1, 2, "1f1b", 1, "fsdp"), fused),
+            ("loopback", (2, 1, "interleaved", 2, False), (1, 4, "gpipe", 1, "fsdp")),
             ("loopback", (2, 1, "zb-h1", 1, False), (4, 1, "gpipe", 1, False)))
         self.check_resumed("float32", 1e-4, ("loopback", zero1, fused))
 
@@ -538,7 +540,7 @@ class TrainProcesses(TrainingJobs):
         alone = self.plan(1, 1, precision="float64")
         whole, _ = self.run_to_end(alone, "--steps", "9", name="alone-turns")
         for transport, first, second in (
-                ("gloo", (2, 1, "1f1b", 1, False), (1, 2, "gpipe", 1, True)),
+                ("gloo", (2, 1, "1f1b", 1, False), (1, 2, "gpipe", 1, "fsdp")),
                 ("loopback", (4, 1, "zb-h1", 1, False), (2, 2, "1f1b", 1, True))):
             a, b = (self.plan(*plan, precision="float64") for plan in (first, second))
             folder = self.path(f"checkpoints-turns-{transport}")
@@ -619,7 +621,7 @@ class TrainProcesses(TrainingJobs):
             "0.001", "--may-change", "global-batch,data", data="other.txt", name="changed")
         for note in ("the data is ", "the global batch is 4 from here on; the checkpoint was made "
                      "with 8", "the learning rate is 0.001 from here on; the checkpoint was made "
-                     "with 0.01", "going on at step 6"):
+                     "with 0.01", "continuing at step 6"):
             self.assertEqual(words.count(f"note: {note}"), 1, words)
         with open(self.path("checkpoints/step-8/manifest.json"), encoding="utf-8") as file:
             self.assertEqual(json.load(file)["samples"], 48 + 2 * 4)

@@ -137,7 +137,7 @@ class TrainTwoHosts(jobs.TrainingJobs):
         for rank in (1, 0):
             exit_code, words = resumed.end_of(rank)
             self.assertEqual(exit_code, 0, words)
-        self.assertIn(f"going on at step {done}", words)
+        self.assertIn(f"continuing at step {done}", words)
         after = resumed.losses()
         self.assertEqual(sorted(after), list(range(done + 4)) if 0 in after else
                          list(range(done, done + 4)))

@@ -154,7 +154,7 @@ class TrainWithData(train_processes.TrainingJobs):
                       " yet: step 0 is next", words)
         self.assertEqual(sorted(begun), [0, 1])
         went_on, words = self.run_to_end(plan, "--steps", "4", *options, name="went-on")
-        self.assertEqual(words.count("note: going on at step 2"), 1, words)
+        self.assertEqual(words.count("note: continuing at step 2"), 1, words)
         self.assertEqual(sorted(went_on), [2, 3])
         # A damaged folder is no empty one.
         os.truncate(self.path("checkpoints/step-4/manifest.json"), 10)
