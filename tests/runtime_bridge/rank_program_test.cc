@@ -88,7 +88,7 @@ TEST_CASE("replicas follow each other, or the replicas of a stage do") {
   CHECK(inner.setup.stages[0] == StageSetup{1, 1, 2, false, true, 2, 1});
   CHECK(inner.setup.zero1);
   CHECK(inner.setup.ties == std::vector<TieSetup>{{"embedding", {0, 1}}});
-  CHECK(inner.stages[0] == StageGroups{1, 3, {0}});
+  CHECK(inner.stages[0] == StageGroups{1, 1, kNone, 3, {0}});
   CHECK(inner.ties[0] == TieGroups{2, {1}});
   CHECK(inner.actions[4].tie == 0);
 
@@ -124,7 +124,29 @@ TEST_CASE("two copies of the weights: each rank is a holder of both of its stage
   CHECK(text_of(program.communicators) ==
         "job:0:1:2:3 dp.stage0:0:1:2:3 dp.stage1:0:1:2:3 tied.ends.replica0:0:1 "
         "tied.front.replica0:0:1 dp.stage1.tied:1:3 dp.stage2.tied:1:3");
-  CHECK(program.stages[1] == StageGroups{1, 6, {0, 1}});
+  CHECK(program.stages[1] == StageGroups{1, 1, kNone, 6, {0, 1}});
+}
+
+// Four replicas of one rank, shards in groups of two: rank 3 has part 1 of the second group.
+TEST_CASE("HSDP: a group that has all shards, and those who have the same one") {
+  Plan plan = plan_of("1f1b", {1, 1, 4, 2});
+  plan.zero1 = true;
+  plan.sharding = Sharding::kFsdp;
+  plan.shard_group = 2;
+  const RankProgram program = program_of(ring_plan(ring_model(2, false), plan), 3);
+  CHECK(text_of(program) == "0F0 0B0 0F1 0B1 0NORM 0OPT");  // the rest within F and B
+  CHECK(text_of(program.communicators) ==
+        "job:0:1:2:3 dp.stage0:0:1:2:3 dp.stage0.shards1:2:3 dp.stage0.copies1:1:3");
+  CHECK(program.stages[0] == StageGroups{1, 2, 3, kNone, {}});
+  CHECK(program.setup.by_section == SectionSharding::kWeights);
+  CHECK(program.setup.stages[0].shard() == 1);
+  CHECK(program.setup.stages[0].shard_group() == 1);
+  // A group of one shards nothing.
+  plan.shard_group = 1;
+  const RankProgram alone = program_of(ring_plan(ring_model(2, false), plan), 3);
+  CHECK(text_of(alone) == "0F0 0B0 0F1 0B1 0REDUCE_GRAD 0NORM 0OPT 0UNSHARD");
+  CHECK_FALSE(alone.setup.zero1);
+  CHECK(text_of(alone.communicators) == "job:0:1:2:3 dp.stage0:0:1:2:3");
 }
 
 TEST_CASE("plans that cannot be run are refused with what to do") {

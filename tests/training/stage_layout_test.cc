@@ -66,6 +66,22 @@ TEST_CASE("buckets: with ZeRO-1 every one divides by the holders, and each owns 
   CHECK(own.counted);  // its part, whichever holder it is
 }
 
+// Of 4 holders 2 and 3 are the second group: holder 2 owns the first half of each bucket, as holder
+// 0 does, which counts it.
+TEST_CASE("groups of shards: each has all parts, and the first counts them") {
+  RankSetup setup;
+  setup.zero1 = true;
+  setup.by_section = SectionSharding::kWeights;
+  StageSetup stage = whole(4, 2);
+  stage.shard_groups = 2;
+  const Segment own = stage_layout(two_sections(), setup, stage, 100)[0];
+  CHECK(own.at.owned == std::vector<ElementRange>{{0, 64}, {128, 192}});
+  CHECK(own.at.by_section == SectionSharding::kWeights);
+  CHECK(own.copies == 2);
+  CHECK(own.copy == 1);
+  CHECK_FALSE(own.counted);
+}
+
 TEST_CASE("without ZeRO-1 only holder 0 counts in the norm") {
   CHECK(stage_layout(two_sections(), RankSetup{}, whole(2, 0), 100)[0].counted);
   CHECK_FALSE(stage_layout(two_sections(), RankSetup{}, whole(2, 1), 100)[0].counted);

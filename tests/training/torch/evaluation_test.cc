@@ -116,6 +116,7 @@ TEST_CASE("the loss of an evaluation is a plain loop's, under every kind of plan
   check_layout({"zb-v", 2, 2, 1, 1, 8});
   check_layout({"dualpipe", 2, 1, 1, 1, 8});
   check_layout({"1f1b", 2, 1, 2, 1, 8, false, /*zero1=*/true});
+  check_layout({"1f1b", 1, 1, 2, 1, 8, false, /*zero1=*/true, {}, Sharding::kFsdp});
 }
 
 TEST_CASE("masked models are judged by the tokens that are masked") {
