@@ -190,6 +190,10 @@ void require_supported(const PlanFile& file, const ModelDescription& model,
   if (const std::string why = why_no_sharding(file.plan); !why.empty()) {
     refuse(why, "plan with --sharding zero1");
   }
+  if (file.plan.reduces_by_section() && file.program.has_slots()) {
+    refuse("its stages live in slots, and their sections are sharded one by one",
+           "plan with --zero1 off");
+  }
   if (file.plan.reduces_by_section() && !file.ties.empty()) {
     refuse("its sections reduce their gradients by themselves, and '" + file.ties.front().name +
                "' lies on several stages",
