@@ -6,7 +6,7 @@
 //   forward   AG_1 + sum of max(F_i, AG_i+1)
 //   backward  sum of max(B_i, AG_i-1 + RS_i+1) + RS_1      (section L is still whole)
 //
-// Copies between the buffers of the collectives and the tensors of a section are compute. Where the
+// Copies between the buffers of the collectives and the tensors of a section are compute.
 // Where a processor carries its messages itself (ClusterSpec::measured_executor), what they take of
 // its time is compute as well, and our runtime, which gathers in place, copies nothing. Where the
 // shards lie in several groups (HSDP) each scatter is followed by an all-reduce of its part over

@@ -203,6 +203,10 @@ void require_supported(const PlanFile& file, const ModelDescription& model,
     refuse("it divides sequences over " + std::to_string(file.plan.context) + " devices",
            "plan without context parallelism");
   }
+  if (file.plan.expert > 1) {
+    refuse("it divides experts over " + std::to_string(file.plan.expert) + " devices",
+           "plan without expert parallelism");
+  }
   require_kinds(file.program, file.plan.zero1);
   require_waits(file.program);
   require_micro_batches(file.program);

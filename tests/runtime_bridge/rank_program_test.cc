@@ -150,6 +150,9 @@ TEST_CASE("HSDP: a group that has all shards, and those who have the same one") 
 }
 
 TEST_CASE("plans that cannot be run are refused with what to do") {
+  PlanFile experts = tiny_plan();
+  experts.plan.expert = 2;
+  CHECK(why_not(experts).find("it divides experts over 2 devices") != std::string::npos);
   CHECK(why_not(tiny_plan()) == "");
   PlanFile file = tiny_plan();
   file.plan.tensor = 2;
