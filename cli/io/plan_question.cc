@@ -114,8 +114,9 @@ std::optional<ClusterSpec> assumed_cluster(const DeviceSheet& sheet, const PlanF
 // its prices.
 std::vector<EstimateSettings> settings_tried(const DeviceSheet& sheet) {
   std::vector<EstimateSettings> all;
-  for (const Arithmetic arithmetic : {Arithmetic::kBFloat16, Arithmetic::kFloat16,
-                                      Arithmetic::kTensorFloat32, Arithmetic::kFloat32}) {
+  for (const Arithmetic arithmetic :
+       {Arithmetic::kBFloat16, Arithmetic::kFloat16, Arithmetic::kTensorFloat32,
+        Arithmetic::kFloat32, Arithmetic::kFloat8}) {
     if (sheet.peak(arithmetic) == nullptr) continue;
     for (const std::string& gradients : gradient_names()) {
       EstimateSettings settings;
@@ -153,6 +154,8 @@ bool estimate_again(Question& question, const Loaded<Json>& config,
     settings.device = file.cluster.device;
     settings.sequence_length = std::to_string(file.plan.sequence_length);
     settings.gpus = device_count(question.cluster.value);
+    settings.context_degrees = {file.plan.context};
+    settings.expert_degrees = {file.plan.expert};
     if (question.cluster.file.path != kAssumedCluster) settings.cluster = &question.cluster.value;
     question.estimated = estimate_model(config, settings);
     for (const PlanDevice& other : file.cluster.other_devices) {

@@ -132,5 +132,24 @@ TEST_CASE("the least per parameter is no more than the sum of any parts") {
   }
 }
 
+// Qwen3-235B on 256 devices, T 2, P 8, EP 32: 12 layers of a middle rank, attention 427.8e6 over 16
+// holders (6 + 12 / 16 bytes), experts 906.0e6 that nobody else has (18 bytes): 2.89 + 16.31 GB.
+TEST_CASE("experts are divided by those that hold them, everything else by all") {
+  Plan plan;
+  plan.tensor = 2;
+  plan.pipeline = 8;
+  plan.data = 16;
+  plan.expert = 32;
+  plan.expert_tensor = 1;
+  plan.zero1 = true;
+  const ShardedState state(mixed_precision(), plan);
+  const auto gb = [](std::int64_t bytes) {
+    return std::round(static_cast<double>(bytes) / 1e9 * 100.0) / 100.0;
+  };
+  CHECK(gb(state.of(HeldParameters{427'800'000, 0}).sum()) == 2.89);
+  CHECK(gb(state.of(HeldParameters{906'000'000, 906'000'000}).sum()) == 16.31);
+  CHECK(gb(state.of(HeldParameters{1'333'800'000, 906'000'000}).sum()) == 19.2);
+}
+
 }  // namespace
 }  // namespace penstock

@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+"""Published steps in 8 bits and of models with experts, predicted.
+
+    tests/accuracy/float8_and_experts.py PENSTOCK
+
+Every run is predicted by the shipped figures. The shares in data/efficiency/fitted.json were chosen on a grid:
+of 8 bits (steps of 0.01) the one whose largest error is least, of experts (steps of 0.1 and 400 us)
+the least squares of ln(measured / predicted) without the run that its own kernels bound. Runs:
+NVIDIA NeMo 25.02 and dgxc-benchmarking v25.04 (8 bits), MaxText, the archive of Megatron-Bridge.
+"""
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+MODELS = Path("data/models")
+# name, model, device, layout, seconds
+FLOAT8 = [
+    ("8B", "llama-3-8b", "h100-sxm", "CP=2 DP=4 mbs=1 gbs=128 seq=8192 zero1=on", 9.33),
+    ("8B, 128 GPUs", "llama-3-8b", "h100-sxm", "CP=2 DP=64 mbs=1 gbs=2048 seq=8192 zero1=on", 9.54),
+    ("70B", "llama-3-70b", "h100-sxm", "TP=4 PP=8 VP=5 DP=2 mbs=1 gbs=128 seq=8192 zero1=on", 9.86),
+    ("405B", "llama-3-405b", "h100-sxm", "TP=8 PP=8 VP=8 CP=2 DP=4 mbs=1 gbs=256 seq=8192 zero1=on", 12.37),
+    ("405B, 576 GPUs", "llama-3-405b", "h100-sxm", "TP=8 PP=9 VP=7 CP=2 DP=4 mbs=1 gbs=252 seq=8192 zero1=on", 11.00),
+    ("Nemotron-4 15B, T 2", "nemotron-4-15b", "h100-sxm", "TP=2 DP=32 mbs=2 gbs=256 seq=4096 zero1=on", 1.98),
+    ("Nemotron-4 15B, T 4", "nemotron-4-15b", "h100-sxm", "TP=4 DP=16 mbs=4 gbs=256 seq=4096 zero1=on", 2.09),
+    ("Nemotron-4 340B", "nemotron-4-340b", "h100-sxm", "TP=8 PP=8 VP=12 DP=4 mbs=1 gbs=64 seq=4096 zero1=on", 2.93),
+    ("GPT-3 175B", "gpt-3-175b", "h100-sxm", "TP=4 PP=8 VP=6 DP=4 mbs=1 gbs=256 seq=2048 zero1=on", 5.626),
+    ("MaxText 70B", "llama-3-70b", "h100-sxm", "FSDP=128 mbs=2 gbs=256 seq=8192 recompute=full", 9.074),
+    ("MaxText 70B, 2048 GPUs", "llama-3-70b", "h100-sxm", "FSDP=128 DP=2048 mbs=2 gbs=4096 seq=8192 recompute=full", 9.339),
+    ("405B, GB200", "llama-3-405b", "gb200", "TP=4 PP=8 VP=8 CP=2 DP=2 mbs=1 gbs=64 seq=8192 zero1=on", 6.131),
+    ("70B, 64 GB200", "llama-3-70b", "gb200", "FSDP=64 mbs=2 gbs=128 seq=8192", 128 * 8192 / 64 / 4040),
+    ("8B, 8 B200", "llama-3-8b", "b200", "DP=8 mbs=1 gbs=128 seq=8192 zero1=on", 128 * 8192 / 8 / 30624),
+]
+EXPERTS = [
+    ("Qwen3-30B, 16 GPUs", "qwen3-30b", "h100-sxm", "EP=16 DP=16 mbs=1 gbs=1024 seq=4096 zero1=on", 24.71),
+    ("Qwen3-235B, T 2 EP 32", "qwen3-235b", "h100-sxm", "TP=2 PP=8 VP=4 EP=32 DP=16 mbs=1 gbs=2048 seq=4096 zero1=on", 19.7),
+    ("Qwen3-235B, T 4 EP 8", "qwen3-235b", "h100-sxm", "TP=4 PP=8 VP=4 EP=8 DP=8 mbs=1 gbs=2048 seq=4096 zero1=on", 29.0),
+    ("Qwen3-235B, P 32 EP 8", "qwen3-235b", "h100-sxm", "PP=32 EP=8 DP=8 mbs=1 gbs=2048 seq=4096 zero1=on", 24.2),
+    ("GPT-OSS-120B, P 4 EP 8", "gpt-oss-120b", "h100-sxm", "PP=4 EP=8 DP=16 mbs=1 gbs=1280 seq=4096 zero1=on", 1280 * 4096 / 64 / 5984),
+    ("DeepSeek-V3, 256 GB200", "deepseek-v3", "gb200", "PP=4 VP=4 EP=64 DP=64 mbs=1 gbs=4096 seq=4096 zero1=on", 4096 * 4096 / 256 / 3139),
+]
+
+
+def predicted(program, model, device, layout, precision):
+    asked = [program, "predict", str(model), "--device", device, "--layout", layout,
+             "--precision", precision, "--gradients", "bfloat16" if precision == "float8" else "float32",
+             "--json"]
+    run = subprocess.run(asked, capture_output=True, text=True, check=False)
+    found = re.search(r'"step_time_ns":\s*(\d+)', run.stdout)
+    if not found:
+        sys.exit(f"{' '.join(asked)}\n{run.stderr}")
+    return int(found.group(1)) * 1e-9
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    program = sys.argv[1]
+    for runs, precision in ((FLOAT8, "float8"), (EXPERTS, "bfloat16")):
+        for name, model, device, layout, seconds in runs:
+            time = predicted(program, MODELS / f"{model}.json", device, layout, precision)
+            print(f"| {name} | {layout} | {seconds:.3f} s | {time:.3f} s | {100 * (time / seconds - 1):+.1f} % |")
+
+
+main()
