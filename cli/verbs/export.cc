@@ -133,7 +133,7 @@ Answer run_export(const Arguments& arguments, Screen screen) {
       "made from",
       inputs.model);
   options.option("--precision", "NAME",
-                 "bfloat16, float16, tensorfloat32 or float32; default: that of the plan",
+                 "bfloat16, float8, float16, tensorfloat32 or float32; default: that of the plan",
                  inputs.precision);
   options.option("-o,--output", "DIR", "write the files into this folder; default: all to stdout",
                  output);

@@ -95,7 +95,8 @@ bool sums_gradients_in_32_bits(const PlanFile& plan) {
 }
 
 bool has_16_bits(const ExportRequest& request) {
-  return request.precision == "bfloat16" || request.precision == "float16";
+  return request.precision == "bfloat16" || request.precision == "float16" ||
+         request.precision == "float8";
 }
 
 const Trainer* trainer_of(const TrainerRow& target, std::string_view version) {

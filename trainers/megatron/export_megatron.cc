@@ -71,6 +71,11 @@ void add_precision(Flags& flags, const PlanFile& file, const ExportRequest& requ
   if (request.precision == "bfloat16") {
     flags.add("--bf16");  // and gradients in 32 bits, unless it is told otherwise
     if (!sums_gradients_in_32_bits(file)) flags.add("--grad-reduce-in-bf16");
+  } else if (request.precision == "float8") {
+    flags.add("--bf16");
+    flags.add("--fp8-format", "hybrid");
+    flags.add("--fp8-param-gather");
+    if (!sums_gradients_in_32_bits(file)) flags.add("--grad-reduce-in-bf16");
   } else if (request.precision == "float16") {
     flags.add("--fp16");
     if (sums_gradients_in_32_bits(file)) flags.add("--accumulate-allreduce-grads-in-fp32");
@@ -102,6 +107,11 @@ void add_sharding(Flags& flags, const Plan& plan) {
   flags.add("--ckpt-format", "fsdp_dtensor");
 }
 
+std::string_view communication_of(ContextKind kind) {
+  if (kind == ContextKind::kRing) return "p2p";
+  return kind == ContextKind::kAllGather ? "all_gather" : "a2a";
+}
+
 std::string plan_args(const PlanFile& file, const ExportRequest& request,
                       const ModelLayers& model) {
   const Plan& plan = file.plan;
@@ -110,7 +120,11 @@ std::string plan_args(const PlanFile& file, const ExportRequest& request,
   if (plan.tensor > 1) flags.add("--sequence-parallel");
   if (plan.context > 1) {
     flags.add("--context-parallel-size", plan.context);
-    flags.add("--cp-comm-type", "p2p");
+    flags.add("--cp-comm-type", communication_of(plan.context_kind));
+  }
+  if (plan.expert > 1 || plan.expert_tensor > 0) {
+    flags.add("--expert-model-parallel-size", plan.expert);
+    flags.add("--expert-tensor-parallel-size", plan.other_degrees().expert_tensor_of(plan.tensor));
   }
   flags.add("--pipeline-model-parallel-size", plan.pipeline);
   if (plan.pipeline > 1) {

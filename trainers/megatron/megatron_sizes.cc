@@ -118,6 +118,7 @@ void MegatronJudge::describe() {
   job.pipeline = as_int(pipeline_.value);
   job.context = as_int(context_.value);
   job.expert = as_int(known("--expert-model-parallel-size", 1).value);
+  job.expert_tensor = as_int(known("--expert-tensor-parallel-size", std::nullopt).value);
   job.data = as_int(data_.value);
   job.chunks = as_int(chunks_.value).value_or(1);
   job.micro_batch_size = as_int(micro_batch_.value);

@@ -18,7 +18,9 @@ std::string precision_lines(const PlanFile& file, const ExportRequest& request) 
     return "    cfg.mixed_precision = None\n    cfg.model.bf16 = False\n    cfg.model.fp16 = "
            "False\n";
   }
-  const char* preset = request.precision == "bfloat16" ? "bf16_mixed" : "fp16_mixed";
+  const char* preset = request.precision == "float8"     ? "bf16_with_fp8_delayed_scaling_mixed"
+                       : request.precision == "bfloat16" ? "bf16_mixed"
+                                                         : "fp16_mixed";
   return fmt::format(
       "    cfg.mixed_precision = get_mixed_precision_config(\"{}\")\n"
       "    cfg.mixed_precision.grad_reduce_in_fp32 = {}\n",
@@ -45,6 +47,14 @@ std::string fields_of(const PlanFile& file, const ExportRequest& request) {
     set("model.microbatch_group_size_per_vp_stage", interleaving_group(plan));
   }
   set("model.context_parallel_size", plan.context);
+  if (plan.context > 1 && plan.context_kind != ContextKind::kRing) {
+    set("model.cp_comm_type",
+        plan.context_kind == ContextKind::kAllGather ? "\"all_gather\"" : "\"a2a\"");
+  }
+  if (plan.expert > 1 || plan.expert_tensor > 0) {
+    set("model.expert_model_parallel_size", plan.expert);
+    set("model.expert_tensor_parallel_size", plan.other_degrees().expert_tensor_of(plan.tensor));
+  }
   set("train.micro_batch_size", plan.micro_batch_size);
   set("train.global_batch_size", plan.global_batch);
   if (plan.sequence_length > 0) {

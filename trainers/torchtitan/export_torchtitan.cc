@@ -163,7 +163,12 @@ std::string toml_of(const PlanFile& file, const ExportRequest& request, const Mo
   if (degrees.shard > 1) {
     text += fmt::format("fsdp_reshard_after_forward = \"{}\"\n", reshard_policy(plan));
   }
-  if (plan.context > 1) text += fmt::format("context_parallel_degree = {}\n", plan.context);
+  if (plan.context > 1) {
+    // Its all-to-all passes keys and values round, as a ring does.
+    text += fmt::format("context_parallel_degree = {}\ncontext_parallel_rotate_method = \"{}\"\n",
+                        plan.context,
+                        plan.context_kind == ContextKind::kRing ? "alltoall" : "allgather");
+  }
   text += fmt::format("tensor_parallel_degree = {}\npipeline_parallel_degree = {}\n", plan.tensor,
                       plan.pipeline);
   text += pipeline_lines(file, model, version);
@@ -304,6 +309,11 @@ void add_notes(Export& answer, const PlanFile& file, const ExportRequest& reques
     answer.notes.emplace_back(
         "the plan was made for float16, which torchtitan does not have: it is "
         "written as bfloat16");
+  }
+  if (request.precision == "float8") {
+    answer.notes.emplace_back(
+        "the plan multiplies 8 bits: add the converter of your version to model.converters "
+        "(float8; in 0.2 quantize.linear.float8), which is not written here");
   }
   if (!known_model(request, version)) {
     answer.notes.push_back(fmt::format(
