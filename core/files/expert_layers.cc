@@ -82,6 +82,8 @@ std::optional<ExpertLayers> read_expert_layers(const ExpertFields& from) {
       shared_width.value_or(width_of(from, shared_experts, out.experts.width)));
   out.experts.shared_gate = gated_width.value_or(0) > 0;
   out.experts.router_bias = from.family.expert_biases;
+  out.experts.groups = fields.size({"n_group"}, 0).value_or(0);
+  out.experts.groups_per_token = fields.size({"topk_group"}, 0).value_or(out.experts.groups);
   return out;
 }
 

@@ -66,7 +66,12 @@ TEST_CASE("E001: experts have whole groups of ranks") {
   const LintReport report = judged(script("--num-experts 8 --expert-model-parallel-size 4"));
   CHECK(found(report) == Codes{"E001:2"});
   CHECK(only(report).fix == "--expert-model-parallel-size 2");
-  CHECK(found(judged(script("--num-experts 8 --expert-model-parallel-size 2"))) == Codes{});
+  const std::string sound = "--num-experts 8 --expert-model-parallel-size 2";
+  CHECK(found(judged(script(sound + " --sequence-parallel"))) == Codes{});
+  // T = 2 beside EP asks for sequence parallelism; 2 does not divide 7 experts.
+  CHECK(only(judged(script(sound))).fix == "--sequence-parallel");
+  CHECK(only(judged(script("--num-experts 7 --expert-model-parallel-size 2"))).fix ==
+        "--expert-model-parallel-size 1");
 }
 
 TEST_CASE("E010: layers divide among the stages, or the fix is a layout that passes") {

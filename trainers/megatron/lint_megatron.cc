@@ -59,15 +59,32 @@ void MegatronJudge::judge_experts() {
   const Known experts = known("--expert-model-parallel-size", 1);
   const Known within = known("--expert-tensor-parallel-size", *tensor_);
   if (!experts.is_known() || !within.is_known() || experts.from == nullptr) return;
+  const Known count = known("--num-experts", std::nullopt);
+  if (count.is_known() && *count % *experts != 0) {
+    broken("E001", {experts.from, count.from},
+           fmt::format("{} experts are no multiple of EP = {}", *count, *experts), kStops,
+           fmt::format("--expert-model-parallel-size {}", std::gcd(*count, *experts)));
+    return;
+  }
   const std::int64_t ranks = product_of({*experts, *within, *pipeline_});
-  if (*gpus_ % ranks == 0) return;
-  broken("E001", {experts.from},
-         fmt::format("{} GPUs are not a multiple of the experts' TP x EP x PP = {} x {} x {} = {}",
-                     *gpus_, *within, *experts, *pipeline_, ranks),
-         kStops,
-         fmt::format("--expert-model-parallel-size {}",
-                     std::gcd(*experts, std::max<std::int64_t>(
-                                            1, *gpus_ / product_of({*within, *pipeline_})))));
+  if (*gpus_ % ranks != 0) {
+    broken(
+        "E001", {experts.from},
+        fmt::format("{} GPUs are not a multiple of the experts' TP x EP x PP = {} x {} x {} = {}",
+                    *gpus_, *within, *experts, *pipeline_, ranks),
+        kStops,
+        fmt::format("--expert-model-parallel-size {}",
+                    std::gcd(*experts, std::max<std::int64_t>(
+                                           1, *gpus_ / product_of({*within, *pipeline_})))));
+    return;
+  }
+  // megatron/training/arguments.py: "When using expert parallelism and tensor parallelism, sequence
+  // parallelism must be used".
+  if (*experts > 1 && *tensor_ > 1 && !settings().on("--sequence-parallel")) {
+    broken("E001", {experts.from, tensor_.from},
+           fmt::format("EP = {} with TP = {} needs sequence parallelism", *experts, *tensor_),
+           kStops, "--sequence-parallel");
+  }
 }
 
 void MegatronJudge::judge_batch() {
