@@ -147,7 +147,11 @@ int start_child(const ChildProgram& child) {
         std::ranges::any_of(child.environment, [&](const auto& own) { return own.first == name; });
     if (!is_set) variables.push_back(variable);
   }
-  for (const auto& [name, value] : child.environment) variables.push_back(name + "=" + value);
+  for (const auto& [name, value] : child.environment) {
+    std::string& variable = variables.emplace_back(name);
+    variable += '=';
+    variable += value;
+  }
   const auto pointers = [](std::vector<std::string>& texts) {
     std::vector<char*> all;
     all.reserve(texts.size() + 1);
