@@ -72,7 +72,7 @@ class RankSlots {
     if (use == SlotUse::kNothing) return {};
     StageState& stage = stages_[action.stage.value];
     if (use == SlotUse::kTakes) return load(at, stage);
-    if (rule_of(action.kind).updates && stage.is_stored) {
+    if (rule_of(action.kind).updates && is_compute(action.kind) && stage.is_stored) {
       wait(at, stage.store);
       stage.update = at;
       return {};

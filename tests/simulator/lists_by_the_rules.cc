@@ -224,6 +224,15 @@ class Sweeps {
     return false;
   }
 
+  [[nodiscard]] std::optional<std::uint32_t> last_on_host(std::uint32_t i) const {
+    const auto& list = rank(i);
+    for (std::size_t place = place_[i]; place > 0; --place) {
+      const std::uint32_t k = list[place - 1];
+      if (at(k).stage == at(i).stage && is_on_host(k)) return k;
+    }
+    return {};
+  }
+
   void slots(std::uint32_t i) const {
     if (slots_of(i) == 0) return;
     const K kind = at(i).kind;
@@ -244,8 +253,7 @@ class Sweeps {
     if (kind == K::kReshard) follow(last_of_stage(i, is_store));
     if (kind == K::kLoad) {
       follow(last_of_stage(i, is_store));
-      const auto update = last_of_stage(i, [](K of) { return of == K::kOptimizer; });
-      if (update && is_on_host(*update)) follow(update);
+      follow(last_on_host(i));
       follow(freed_for(i));
     }
   }
