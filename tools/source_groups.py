@@ -82,14 +82,15 @@ def local_names(text):
             used.update(DECLARED.findall(line.replace("::", " ")))
         elif (depth or line.startswith(("static ", "using "))) and line and line[0] not in " }#/":
             if not line.startswith(NO_NAMES):
-                names.update(TYPE.findall(line) or DECLARED.findall(line))
+                # The first one: what stands behind it are parameters and values.
+                names.update((TYPE.findall(line) or DECLARED.findall(line))[:1])
     return names, used
 
 
 def declared_in(text):
     """Names of a header's functions, types and values."""
     lines = (line for line in text.splitlines() if line and line[0] not in " }#/" and not line.startswith(NO_NAMES))
-    return {name for line in lines for name in DECLARED.findall(line)}
+    return {name for line in lines for name in (TYPE.findall(line) or DECLARED.findall(line))[:1]}
 
 
 def names_of(path, sources):

@@ -92,6 +92,19 @@ TEST_CASE("a spare machine that leaves changes nothing, and may be taken at once
   CHECK(job.state.phase == JobPhase::kRunning);
 }
 
+TEST_CASE("a machine that joins again is no longer about to go") {
+  for (const int gpus : {2, 4}) {  // as many as before, or more
+    Told job;
+    job.run_on({{"a", 2}});
+    job(seconds(10), RanksReady{1});
+    job(seconds(11), MachineLeaves{"a", at(seconds(300)), ""});
+    REQUIRE(job.state.machines.at(0).gone_by.has_value());
+    job(seconds(12), MachineJoined{"a", gpus});
+    CHECK_FALSE(job.state.machines.at(0).gone_by.has_value());
+    CHECK(job.state.machines.at(0).gpus == gpus);
+  }
+}
+
 TEST_CASE("a withdrawn notice is as if it had never been") {
   Told job;
   job.run_on({{"a", 4}});
