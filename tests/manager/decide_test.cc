@@ -338,6 +338,28 @@ TEST_CASE("a slow machine that costs little is kept") {
   CHECK(job.last.log.empty());
 }
 
+// Of machine b nothing is heard any more: its two ranks are told to end, at 40 s to be killed, and
+// 20 s later they count as ended, since the machine should have gone.
+TEST_CASE("a job does not wait for ranks on a machine that has gone without a word") {
+  Told job;
+  run_on_four(job);
+  const std::int64_t before = job.state.generation.number;
+  job(seconds(30), MachineLeaves{"b", at(seconds(40)), "test"});
+  for (const int second : {31, 33, 35, 37, 39}) job(seconds(second), TimePassed{});
+  REQUIRE(job.state.phase == JobPhase::kStopping);
+  const Generation generation = job.state.generation;
+  for (const PlacedRank& rank : generation.ranks) {
+    if (rank.machine == "a") job(seconds(39), RankEnded{before, rank.rank, 4, 0, ""});
+  }
+  job(seconds(40), TimePassed{});
+  CHECK(job.told(ProcessSignal::kKill));
+  CHECK(job.state.generation.number == before);
+  job(seconds(60), TimePassed{});
+  CHECK(job.state.generation.number == before + 1);
+  REQUIRE(job.state.generation.ranks.size() == 2);
+  for (const PlacedRank& rank : job.state.generation.ranks) CHECK(rank.machine == "a");
+}
+
 // Of 10,000 steps at 1.3 s, either plan would gain far more than the 13 s that a change costs; but
 // what a simulation foresees to be 4 % faster may be slower: 1.1 x 1.25 s are more than 1.3 s, 1.1
 // x 1.18 s are less.
