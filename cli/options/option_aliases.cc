@@ -54,10 +54,17 @@ struct Synonym {
   std::string_view typed;
   std::array<Target, 2> targets;
 };
-constexpr Target kGpus{"--gpus", ""}, kDevice{"--device", ""}, kPrecision{"--precision", ""},
-    kPrice{"--usd-per-gpu-hour", ""}, kBudget{"--budget", ""}, kTop{"--top", ""},
-    kThreads{"--threads", ""}, kOutput{"--output", ""}, kFor{"--for", ""}, kTokens{"--tokens", ""},
-    kBatchTokens{"--global-batch-tokens", ""};
+constexpr Target kGpus{"--gpus", ""};
+constexpr Target kDevice{"--device", ""};
+constexpr Target kPrecision{"--precision", ""};
+constexpr Target kPrice{"--usd-per-gpu-hour", ""};
+constexpr Target kBudget{"--budget", ""};
+constexpr Target kTop{"--top", ""};
+constexpr Target kThreads{"--threads", ""};
+constexpr Target kOutput{"--output", ""};
+constexpr Target kFor{"--for", ""};
+constexpr Target kTokens{"--tokens", ""};
+constexpr Target kBatchTokens{"--global-batch-tokens", ""};
 constexpr std::array kSynonyms{
     Synonym{"num-gpus", {{kGpus}}},
     Synonym{"ngpus", {{kGpus}}},

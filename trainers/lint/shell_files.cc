@@ -21,7 +21,7 @@ bool is_text(const std::string& text) {
   });
 }
 
-int lines_of(std::string_view text) {
+int line_count_of(std::string_view text) {
   return static_cast<int>(std::count(text.begin(), text.end(), '\n')) + 1;
 }
 
@@ -77,7 +77,7 @@ std::optional<ShellReader::Beside> ShellReader::find_beside(const ShellWord& wor
     }
     ++files_read_;
     const std::filesystem::path shown = std::filesystem::path(file_).parent_path() / name;
-    const int first = script_.lines.add(shown.generic_string(), lines_of(*text), main_lines_);
+    const int first = script_.lines.add(shown.generic_string(), line_count_of(*text), main_lines_);
     script_.read_too += *text;
     script_.read_too += '\n';
     return Beside{name, std::move(*text), first};

@@ -50,7 +50,7 @@ std::string key_of(const std::string& flag) {
   return key;
 }
 
-int lines_of(std::string_view text) {
+int line_count_of(std::string_view text) {
   return static_cast<int>(std::count(text.begin(), text.end(), '\n')) + 1;
 }
 
@@ -82,7 +82,7 @@ void read_job_file(LaunchScript& script, std::string_view text, const std::strin
     return;
   }
   const std::string shown = file.substr(0, file.find_last_of('/') + 1) + path;
-  const int first = script.lines.add(shown, lines_of(*toml), lines_of(text));
+  const int first = script.lines.add(shown, line_count_of(*toml), line_count_of(text));
   put_before(read_toml(*toml, shown).all(), first, read);
   read.settings.set_lines(script.lines);
   read.not_followed.push_back(
@@ -113,7 +113,7 @@ void read_started_recipe(LaunchScript& script, std::string_view text, const std:
     const auto python = beside ? beside(path) : std::nullopt;
     if (!python || python->size() > kLargestScript) continue;
     const std::string shown = file.substr(0, file.find_last_of('/') + 1) + path;
-    const int first = script.lines.add(shown, lines_of(*python), lines_of(text));
+    const int first = script.lines.add(shown, line_count_of(*python), line_count_of(text));
     const std::vector<TorchtitanRecipe> recipes = read_torchtitan_recipes(*python, shown);
     const auto recipe = std::find_if(recipes.begin(), recipes.end(),
                                      [&](const auto& one) { return one.name == *config; });
