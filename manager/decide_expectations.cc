@@ -12,6 +12,7 @@ namespace penstock {
 namespace {
 
 constexpr Duration kAtOnce = std::chrono::milliseconds(250);
+constexpr Duration kToSeeAnEnd = std::chrono::milliseconds(500);
 
 void learn(std::vector<Duration>& known, Duration measured) {
   known.push_back(std::max(Duration{1}, measured));
@@ -20,13 +21,27 @@ void learn(std::vector<Duration>& known, Duration measured) {
 
 }  // namespace
 
-// Until it has been measured: what a checkpoint takes where one is written, else nothing.
+// Until it has been measured: what a checkpoint takes where one is written; ranks look for 3 s who
+// is lost; one that hangs is killed after 2 s, and a look at the machines sees the end of ranks
+// after half a second.
 Duration Decider::time_to_end() const {
   if (!ranks_live()) return {};
-  const WayToEnd way = decision_.next.stopping->way;
-  const bool writes = way == WayToEnd::kTold;
-  return decision_.next.change_times.end(way).value_or(
-      writes ? step_time() + decision_.next.write_time : Duration{});
+  const JobState& state = decision_.next;
+  const WayToEnd way = state.stopping->way;
+  if (const auto known = state.change_times.end(way)) return *known;
+  switch (way) {
+    case WayToEnd::kTold:
+      return step_time() + state.write_time;
+    case WayToEnd::kLostPeer:
+      return std::chrono::seconds(3);
+    case WayToEnd::kSilentPeer:
+      return std::chrono::seconds(2) + kToSeeAnEnd;
+    case WayToEnd::kKilled:
+      return kToSeeAnEnd;
+    case WayToEnd::kFailedStart:
+      break;
+  }
+  return {};
 }
 
 // As with the number of ranks that is nearest.
