@@ -397,10 +397,12 @@ Answer run_profile(const Arguments& arguments, Screen screen) {
   ProfileRequest request = given.request(this_machine().processors);
   request.trace = !no_trace;
   request.record = outputs.record.has_value();
-  divide_model(request);
-  check_outputs(request, outputs);
   const Environment environment = process_environment();
-  if (const std::optional<LaunchEnvironment> place = place_of(environment)) {
+  const std::optional<LaunchEnvironment> place = place_of(environment);
+  // Ranks that are there for links only need nothing of the model.
+  if (!place || place->rank <= request.beside) divide_model(request);
+  check_outputs(request, outputs);
+  if (place) {
     return run_rank(request, *place, outputs, screen);
   }
   check_profiling(request);

@@ -85,8 +85,10 @@ std::string reason_of(const std::exception& error) {
   return text.substr(0, text.find('\n'));
 }
 
-ArchiveGraph read_archive_graph(const ModelDescription& description, std::int64_t tokens) {
-  const torch::jit::Module module = load_archive(description);
+namespace {
+
+ArchiveGraph graph_of(const torch::jit::Module& module, const ModelDescription& description,
+                      std::int64_t tokens) {
   ScriptFlow flow(module);
   check_inputs(flow.inputs(), description, description.archive);
   try {
@@ -104,6 +106,24 @@ ArchiveGraph read_archive_graph(const ModelDescription& description, std::int64_
     return none;
   }
   return flow.graph();
+}
+
+// What LibTorch compiled keeps the module alive, in a circle; its tensors need not stay.
+void let_go_of_tensors(const torch::jit::Module& module) {
+  const auto empty = [](at::Tensor tensor) {
+    tensor.set_data(at::empty({0}, tensor.options().requires_grad(false)));
+  };
+  for (const at::Tensor& parameter : module.parameters()) empty(parameter);
+  for (const at::Tensor& buffer : module.buffers()) empty(buffer);
+}
+
+}  // namespace
+
+ArchiveGraph read_archive_graph(const ModelDescription& description, std::int64_t tokens) {
+  const torch::jit::Module module = load_archive(description);
+  ArchiveGraph graph = graph_of(module, description, tokens);
+  let_go_of_tensors(module);
+  return graph;
 }
 
 }  // namespace penstock
