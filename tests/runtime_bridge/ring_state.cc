@@ -39,7 +39,7 @@ std::vector<SectionState> RingState::pieces_of(const RankSetup& setup) const {
   std::vector<SectionState> states;
   for (const StageSetup& stage : setup.stages) {
     for (int s = stage.first_section; s < stage.end_section; ++s) {
-      SectionState state{s, stage.holders, stage.holder, {}, {}};
+      SectionState state{s, stage.holders, stage.holder, 1, 0, {}, {}};
       state.parameters.push_back(piece_of(kOwn, weights_of_section(s), nullptr));
       for (std::size_t t = 0; t < model_.ties.size(); ++t) {
         if (shares(s, t)) state.parameters.push_back(piece_of(model_.ties[t].name, 1, nullptr));
