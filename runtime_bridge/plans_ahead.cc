@@ -1,8 +1,10 @@
 #include "runtime_bridge/plans_ahead.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
+#include "core/values/error.h"
 #include "training/steady_time.h"
 
 namespace penstock {
@@ -52,6 +54,10 @@ void PlansAhead::work() {
 PlanForSteps PlansAhead::plan_from(std::int64_t step) {
   const SteadyTime began = steady_now();
   std::unique_lock lock(mutex_);
+  if (step + 1 < asked_ || step >= options_.end_step) {
+    throw Error(ErrorKind::kInternal, "the plan of step " + std::to_string(step) +
+                                          " is not made (again): steps are asked for in order");
+  }
   asked_ = std::max(asked_, step);
   changed_.notify_all();
   changed_.wait(lock, [&] {

@@ -199,7 +199,7 @@ class Rank {
     }
     if (const auto* held = dynamic_cast<const TorchState*>(state.get());
         held != nullptr && hooks.note && transport.rank() == 0) {
-      tell_memory(*source.plan_from(job_.first_step).plan, *held, hooks);
+      tell_memory(*plan_at(job_.plans, job_.first_step).plan, *held, hooks);
     }
     if (link_ && hooks.note) {
       hooks.note("the device held " + to_text(device_->peak_memory()) + " at most, of " +

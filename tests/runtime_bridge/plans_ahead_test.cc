@@ -72,6 +72,17 @@ TEST_CASE("no more is planned than was asked to be ahead") {
   CHECK(last <= 5);
 }
 
+TEST_CASE("a plan that is gone, or that no step will have, is refused instead of waited for") {
+  PlansAhead plans(named, {.first_step = 0, .end_step = 5, .threads = 1, .ahead = 2});
+  for (std::int64_t step = 0; step < 5; ++step) static_cast<void>(plans.plan_from(step));
+  CHECK(tests::message_of([&] {
+          static_cast<void>(plans.plan_from(0));
+        }).find("the plan of step 0 is not made") == 0);
+  CHECK(tests::message_of([&] {
+          static_cast<void>(plans.plan_from(5));
+        }).find("the plan of step 5 is not made") == 0);
+}
+
 TEST_CASE("a planner that fails ends the run at its step, with its message, on every rank") {
   PlansAhead plans(
       [](std::int64_t step) {
