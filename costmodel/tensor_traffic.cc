@@ -32,8 +32,9 @@ Bytes bytes_at(const TensorTraffic& traffic, const Measurement& measured, int sa
 
 // How many tokens more than were measured.
 double more_tokens(const Measurement& measured, int samples, int sequence_length) {
-  return static_cast<double>(samples) / measured.micro_batch_size *
-         (static_cast<double>(sequence_length) / measured.sequence_length);
+  const double more = static_cast<double>(samples) / measured.micro_batch_size;
+  if (measured.sequence_length == 0) return more;  // the model has no such dimension
+  return more * (static_cast<double>(sequence_length) / measured.sequence_length);
 }
 
 Bytes times_more(Bytes bytes, double more) {

@@ -42,8 +42,9 @@ Duration GroupBounds::memory_bound(const ScheduleKind& kind, const Plan& plan) {
   room.micro_batches = first_load(plan).full;
   if (room.micro_batches == 0 || plan.is_mixed()) return {};
   room.ranks = plan.pipeline;
-  const Bytes state = group_.least_memory - prices_.reserve()[0];  // of the mean rank
-  room.each = prices_.memory()[0] - group_.least_memory - state * (plan.copies() - 1);
+  // A second copy of the weights holds more, but divides the optimizer's state further: it is left
+  // out.
+  room.each = prices_.memory()[0] - group_.least_memory;
   if (room.each.count <= 0) return {};
   const SectionSums& sums = prices_.sums()[0];
   if (kind.recomputes) {  // Varuna: on its last rank as in mode "none"
