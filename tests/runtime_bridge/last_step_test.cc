@@ -148,6 +148,28 @@ TEST_CASE("the lowest rank that lives decides, and a rank that it did not count 
         "rank 1 counted this rank as lost");
 }
 
+// Rank 0 has stopped on its own account, and never said where it stands.
+class StoppedRank : public KeyValueStore {
+ public:
+  void set(const std::string& /*key*/, const std::string& /*value*/) override {}
+  [[nodiscard]] std::optional<std::string> get(const std::string& key) override {
+    ++asked;
+    if (key.starts_with("last_step/")) return std::nullopt;
+    HeartbeatMessage stopped;
+    stopped.state = RankCondition::kFailed;
+    return write_heartbeat(stopped);
+  }
+  int asked = 0;
+};
+
+TEST_CASE("a rank that stopped is asked once, and not waited for until it counts as silent") {
+  StoppedRank store;
+  const JudgeLastStep fine = [](const LastStep&) { return std::string(); };
+  const LastStep decided = agree_on_last_step(store, options_of(1, 2), in_step_7(), fine);
+  CHECK(decided.ranks == std::vector<int>{1});
+  CHECK(store.asked == 2);  // for its heartbeat and its standing
+}
+
 TEST_CASE("a rank that spoke and then decides nothing is not waited for without end") {
   const auto memory = std::make_shared<tests::SharedMemory>();
   tests::MemoryStore store(memory);
