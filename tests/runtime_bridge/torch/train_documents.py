@@ -72,13 +72,13 @@ class TrainDocuments(train_processes.TrainingJobs):
                        check=True, timeout=LIMIT, capture_output=True)
         return plan
 
-    def command(self, plan, name, *options):
+    def command(self, plan, name, *options, tokens=TOKENS):
         return [train_processes.PENSTOCK, "train", plan, "--documents", self.path("docs.jsonl"),
-                "--tokens-per-batch", TOKENS, "--no-pinning", "--log", self.path(f"{name}.jsonl"),
+                "--tokens-per-batch", tokens, "--no-pinning", "--log", self.path(f"{name}.jsonl"),
                 "--statistics", self.path(f"{name}.steps.jsonl"), "--replays", "20", *options]
 
-    def run_documents(self, plan, name, *options, exit_code=0):
-        ended = subprocess.run(self.command(plan, name, *options), timeout=LIMIT,
+    def run_documents(self, plan, name, *options, exit_code=0, tokens=TOKENS):
+        ended = subprocess.run(self.command(plan, name, *options, tokens=tokens), timeout=LIMIT,
                                capture_output=True, text=True, check=False)
         self.assertEqual(ended.returncode, exit_code, ended.stderr)
         return ended
@@ -169,7 +169,7 @@ class TrainDocuments(train_processes.TrainingJobs):
         self.assertIn("/tokens_per_batch: the checkpoint was made with the global batch 120 tokens, "
                       "this run has 90 tokens", self.run_documents(
                           plan, "begun", "--steps", "4", "--checkpoints", self.path("checkpoints"),
-                          "--resume", "--tokens-per-batch", "90", exit_code=2).stderr)
+                          "--resume", exit_code=2, tokens="90").stderr)
 
 
 if __name__ == "__main__":
