@@ -249,11 +249,14 @@ std::string price_text(const TrainingCost& cost) {
   return cost.expected.usd > 0.0 ? dollars(cost.expected.usd) : "-";
 }
 
+// Three digits, as the step time above it has: "81.9 days (75.5 to 122 days)".
 std::string training_sentence(const TrainingCost& cost) {
   if (!ends(cost)) return fmt::format("Training never ends: {}.", cost.why_never);
-  std::string text =
-      fmt::format("Training on {} tokens takes {} ({} to {})", tokens_in_short(cost.tokens),
-                  span(cost.expected.hours), span(cost.low.hours), span(cost.high.hours));
+  const std::string low = span_of(cost.low.hours, 3), high = span_of(cost.high.hours, 3);
+  const bool is_one_unit = low.substr(low.find(' ')) == high.substr(high.find(' '));
+  std::string text = fmt::format("Training on {} tokens takes {} ({} to {})",
+                                 tokens_in_short(cost.tokens), span_of(cost.expected.hours, 3),
+                                 low.substr(0, is_one_unit ? low.find(' ') : low.size()), high);
   if (cost.expected.usd > 0.0) text += " and costs " + dollars(cost.expected.usd);
   if (!cost.failures) return text + ", without failures.";
   const FailureEffect& effect = *cost.failures;

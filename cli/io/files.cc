@@ -101,8 +101,8 @@ std::string place_of(std::string_view found, std::string_view wanted, const std:
   }
   if (wanted == kPlan) return "a plan is what penstock plan ... -o plan.json writes";
   if (is_plan_format(found)) {
-    return "penstock explain, report, simulate, check and export read plans; plan wants the "
-           "profile or the config.json of the model";
+    return "penstock explain, report, simulate, check and export read plans; plan and "
+           "compare take the profile or the config.json of the model";
   }
   return fmt::format("give a {} file here", wanted);
 }

@@ -187,6 +187,11 @@ std::string Options::help_for_value(const std::string& name) const {
   return fmt::format("usage: penstock {}", usage_);
 }
 
+bool Options::has(const char* name) const {
+  const std::vector<std::string> known = known_names();
+  return std::find(known.begin(), known.end(), name) != known.end();
+}
+
 // "--schedule 1f1b zb-h1", "--vary tp 1,2": a list whose words stand apart.
 std::string Options::help_for_parted(const Arguments& own, const std::string& word) const {
   const auto at = std::find(own.begin(), own.end(), word);
@@ -203,36 +208,55 @@ std::string Options::help_for_parted(const Arguments& own, const std::string& wo
   return "";
 }
 
-// What people write for one value and the shell takes apart, or where an option belongs.
-std::string Options::help_for_surplus(const Arguments& own, const std::string& word) const {
-  const std::vector<std::string> known = known_names();
-  const auto has = [&known](const char* name) {
-    return std::find(known.begin(), known.end(), name) != known.end();
-  };
-  for (const std::string_view number : {"thousand", "million", "billion", "trillion"}) {
-    if (word == number) return "write the number and a letter as one word, for example 2T";
-  }
+// "schedule 1f1b 4 8", "simulate plan.json --jitter 5".
+std::string Options::help_for_number(const Arguments& own, const std::string& word) const {
+  if (has("--gpus")) return "a number of GPUs follows its option: --gpus " + word;
+  const auto at = std::find(own.begin(), own.end(), word);
+  if (at != own.begin() && *(at - 1) == "--jitter") return "write --jitter-percent " + word;
+  if (has("-P")) return "ranks and micro-batches have options: -P " + word + " -M 8";
+  return "";
+}
+
+// "--cost F=10ms B=20ms", "--layout TP=8 PP=4".
+std::string Options::help_for_assignment(const Arguments& own) const {
+  if (has("--cost")) return "costs are one word, with commas: --cost F=10ms,B=20ms";
+  const auto from = std::find(own.begin(), own.end(), "--layout");
+  if (from == own.end()) return "";
+  const auto to = std::find_if(from + 1, own.end(),
+                               [](const std::string& each) { return each.starts_with('-'); });
+  return "quote it: --layout \"" + joined(Arguments(from + 1, to), " ") + "\"";
+}
+
+std::string Options::help_for_file(const std::string& word) const {
   if (has("--book") && has("--trace")) {
     return "the book and the recording have options: --book book.json --trace trace.csv";
   }
   for (const std::string_view end : {".html", ".svg", ".png", ".csv", ".md"}) {
     if (word.ends_with(end) && has("--output")) return "to write a file: -o " + word;
   }
-  if (word.find_first_not_of("0123456789") == std::string::npos) {
-    if (has("--gpus")) return "a number of GPUs follows its option: --gpus " + word;
-    const auto at = std::find(own.begin(), own.end(), word);
-    if (at != own.begin() && *(at - 1) == "--jitter") return "write --jitter-percent " + word;
-    if (has("-P")) return "ranks and micro-batches have options: -P " + word + " -M 8";
-  }
-  if (word.find('=') != std::string::npos && has("--cost")) {
-    return "costs are one word, with commas: --cost F=10ms,B=20ms";
-  }
-  if (word.ends_with(".json") && has("--vary")) {
+  if (!word.ends_with(".json")) return "";
+  if (has("--vary")) {
     return "one model is planned with several settings (--vary); penstock plan ... --baseline "
            "plan.json compares the best plan with another";
   }
-  const std::string parted = help_for_parted(own, word);
-  return parted.empty() ? fmt::format("usage: penstock {}", usage_) : parted;
+  if (has("--global-batch")) {
+    return "one model is planned at a time; a cluster file follows --cluster";
+  }
+  return "";
+}
+
+// What people write for one value and the shell takes apart, or where an option belongs.
+std::string Options::help_for_surplus(const Arguments& own, const std::string& word) const {
+  for (const std::string_view number : {"thousand", "million", "billion", "trillion"}) {
+    if (word == number) return "write the number and a letter as one word, for example 2T";
+  }
+  if (usage_ == "man") return "penstock " + word + " --help explains one verb";
+  std::string help;
+  if (word.find_first_not_of("0123456789") == std::string::npos) help = help_for_number(own, word);
+  if (help.empty() && word.find('=') != std::string::npos) help = help_for_assignment(own);
+  if (help.empty()) help = help_for_file(word);
+  if (help.empty()) help = help_for_parted(own, word);
+  return help.empty() ? fmt::format("usage: penstock {}", usage_) : help;
 }
 
 // The dashes say nothing of how near two names are.
@@ -244,7 +268,14 @@ std::string Options::nearest_option(const std::string& name, const std::string& 
   const std::size_t begin = std::min(name.find_first_not_of('-'), name.size());
   constexpr std::string_view kFound = "did you mean '";
   std::string near = did_you_mean(std::string_view(name).substr(begin), words);
-  if (!near.starts_with(kFound)) return fmt::format("penstock {} --help lists the options", verb);
+  if (!near.starts_with(kFound)) {
+    constexpr std::size_t kMostNamed = 45;
+    if (words.empty() || words.size() > kMostNamed) {
+      return fmt::format("penstock {} --help explains the options", verb);
+    }
+    return fmt::format("there are --{}; penstock {} --help explains them", joined(words, ", --"),
+                       verb);
+  }
   return near.insert(kFound.size(), "--");
 }
 

@@ -59,6 +59,10 @@ class Options {
   Entry& add(const std::string& names, std::string value_name, std::string help);
   [[nodiscard]] std::string nearest_option(const std::string& name, const std::string& verb) const;
   [[nodiscard]] std::string help_for_value(const std::string& name) const;
+  [[nodiscard]] bool has(const char* name) const;
+  [[nodiscard]] std::string help_for_number(const Arguments& own, const std::string& word) const;
+  [[nodiscard]] std::string help_for_assignment(const Arguments& own) const;
+  [[nodiscard]] std::string help_for_file(const std::string& word) const;
   [[nodiscard]] std::string help_for_parted(const Arguments& own, const std::string& word) const;
   [[nodiscard]] std::string help_for_surplus(const Arguments& own, const std::string& word) const;
   void refuse_leftovers(const Arguments& own) const;

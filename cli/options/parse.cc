@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/options/field_words.h"
 #include "core/values/edit_distance.h"
 #include "core/values/error.h"
 
@@ -186,6 +187,14 @@ KeyValues parse_key_values(std::string_view option, std::string_view text) {
   for (const std::string& part : parse_list(option, text)) {
     const std::size_t equals = part.find('=');
     if (equals == std::string::npos || equals == 0 || equals + 1 == part.size()) {
+      // "--tp 2,4", which is --pin T=2,4.
+      if (option == "--pin" && !result.empty() &&
+          part.find_first_not_of("0123456789") == std::string::npos) {
+        const auto& [key, value] = result.back();
+        bad_option(option, shown(part) + " is a second value",
+                   fmt::format("give one; penstock compare ... --vary {}={},{} plans each",
+                               field_word(key), value, part));
+      }
       bad_option(option, shown(part) + " is not KEY=VALUE",
                  option == "--cost"      ? "write for example --cost F=10ms,B=20ms,C=0.5ms"
                  : option == "--why-not" ? "write for example --why-not TP=8,PP=1 or schedule=1f1b"

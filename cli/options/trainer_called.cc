@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <iterator>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -72,6 +73,15 @@ std::string help_for_trainer(const std::string& name, const std::vector<std::str
     for (const std::string_view begin : remark.begins) {
       if (!begin.empty() && lower.starts_with(begin)) return std::string(remark.help);
     }
+  }
+  // Another version of one that is known.
+  const std::string trainer = trainer_called(lower.substr(0, lower.find('@')));
+  std::vector<std::string> versions;
+  std::copy_if(
+      known.begin(), known.end(), std::back_inserter(versions),
+      [&trainer](const std::string& each) { return each.substr(0, each.find('@')) == trainer; });
+  if (lower.find('@') != std::string::npos && !versions.empty()) {
+    return fmt::format("known: {}", fmt::join(versions, ", "));
   }
   return did_you_mean(lower, known);
 }

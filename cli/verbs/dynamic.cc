@@ -371,12 +371,16 @@ Answer run_dynamic(const Arguments& arguments, Screen screen) {
   given.declare(options);
   if (auto help = options.parse(arguments, screen)) return help_answer(*help);
   const std::string& path = required(given.lengths, kLengths, "--lengths lengths.csv");
+  if (path.find_first_not_of("0123456789,") == std::string::npos) {
+    bad_option(kLengths, fmt::format("'{}' is a list, and a file belongs here", path),
+               "write the length of one sample a line into a file; data/lengths has some");
+  }
   for (const auto& file : {given.output, given.plan, given.statistics}) {
     if (file && *file != "-") require_folder_of(*file);
   }
   const int tokens = parse_count("--tokens-per-batch", given.tokens, 1, 65536, 1 << 30);
   Question question = question_for(given);
-  const SampleLengths read = read_sample_lengths(read_file(path), path);
+  const SampleLengths read = read_sample_lengths(load_text(path), path);
   Samples samples = samples_for(read, knows_decoder(question.profile.value));
   refuse_short(samples, path);
   fit_lengths(samples, question, given, tokens);

@@ -359,6 +359,28 @@ TEST_CASE("precision is each trainer's own word for it, and gradients are the pl
         std::string::npos);
 }
 
+// 10 parameters in 16 bits are 20 bytes. ZeRO-2 over 4 replicas keeps a quarter of 40 bytes of
+// gradients in 32 bits, or of 20 in 16; ZeRO-3 divides the weights as well.
+TEST_CASE("gradients that are divided have the type of the whole ones") {
+  PlanFile file = plan_with(1, 1, 4, {0, 12});
+  file.plan.data = 4;
+  file.plan.zero1 = true;
+  file.plan.sharding = Sharding::kGradients;
+  const auto reduces_in_16_bits = [&file](int parameters, int gradients) {
+    for (StepPrice& stage : file.prices.step) {
+      stage.parameters = Bytes{parameters};
+      stage.gradients = Bytes{gradients};
+    }
+    const auto flags = flags_of(text_of(exported(file, "megatron", "0.20"), "megatron_args.sh"));
+    return flags.count("--grad-reduce-in-bf16") == 1;
+  };
+  CHECK(!reduces_in_16_bits(20, 10));
+  CHECK(reduces_in_16_bits(20, 5));
+  file.plan.sharding = Sharding::kParameters;
+  CHECK(!reduces_in_16_bits(5, 10));
+  CHECK(reduces_in_16_bits(5, 5));
+}
+
 ExportRequest with_model(const char* config) {
   const Json json = parse_json(config, "config.json");
   ExportRequest request;

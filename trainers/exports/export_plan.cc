@@ -89,9 +89,15 @@ Export refused(std::string why, std::optional<Plan> nearest) {
 }
 
 bool sums_gradients_in_32_bits(const PlanFile& plan) {
-  return std::any_of(plan.prices.step.begin(), plan.prices.step.end(), [](const StepPrice& stage) {
-    return stage.gradients.count > stage.parameters.count;
-  });
+  if (plan.plan.sharding == Sharding::kFsdp) return true;  // in its shards, whatever is gathered
+  // ZeRO-2 divides gradients and leaves the weights whole.
+  const std::int64_t parts =
+      plan.plan.sharding == Sharding::kGradients ? std::int64_t{plan.plan.shards()} : 1;
+  return std::any_of(plan.prices.step.begin(), plan.prices.step.end(),
+                     [parts](const StepPrice& stage) {
+                       const std::int64_t rounded_up = parts - 1;
+                       return stage.gradients.count * parts - rounded_up > stage.parameters.count;
+                     });
 }
 
 bool has_16_bits(const ExportRequest& request) {
