@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "core/values/recompute_sections.h"
 #include "core/values/sharding.h"
 #include "report/measures.h"
 #include "report/plan_table.h"
@@ -60,11 +61,29 @@ double usd_per_million_tokens_of(const BookPage& page) {
   return usd_per_million_tokens(*page.plan, evaluation);
 }
 
-// Whether the rows have to say what is sharded: ZeRO-1 is what every trainer shards.
-bool has_sharding(const PlanBook& book) {
-  return std::any_of(book.pages.begin(), book.pages.end(), [](const BookPage& page) {
-    return page.plan && page.plan->sharding != Sharding::kState;
-  });
+// Which decisions differ from what goes without saying: ZeRO-1, and no recompute.
+struct ShownDecisions {
+  bool sharding = false, recompute = false;
+};
+
+ShownDecisions shown_of(const PlanBook& book) {
+  ShownDecisions shown;
+  for (const BookPage& page : book.pages) {
+    if (!page.plan) continue;
+    shown.sharding = shown.sharding || page.plan->sharding != Sharding::kState;
+    shown.recompute = shown.recompute || page.plan->recompute != "none";
+  }
+  return shown;
+}
+
+// The cells of these columns; without a plan dashes.
+std::vector<std::string> decision_cells_of(const BookPage& page, const ShownDecisions& shown) {
+  std::vector<std::string> cells;
+  if (shown.sharding) {
+    cells.push_back(page.plan && page.plan->zero1 ? sharding_words(*page.plan) : "-");
+  }
+  if (shown.recompute) cells.push_back(page.plan ? recompute_in_short(*page.plan) : "-");
+  return cells;
 }
 
 bool has_tokens(const PlanBook& book) {
@@ -92,15 +111,13 @@ bool has_several_types(const PlanBook& book) {
   return false;
 }
 
-std::vector<std::string> cells_of(const PlanBook& book, const BookRow& row) {
+std::vector<std::string> cells_of(const PlanBook& book, const BookRow& row,
+                                  const ShownDecisions& shown) {
   const BookPage& page = book.pages[row.first];
-  std::vector<std::string> shards;
-  if (has_sharding(book)) {
-    shards.push_back(page.plan && page.plan->zero1 ? sharding_words(*page.plan) : "-");
-  }
+  const std::vector<std::string> decided = decision_cells_of(page, shown);
   if (!page.plan) {
     std::vector<std::string> cells{gpus_text(book, row), "-", "-", "-", "-", "-"};
-    cells.insert(cells.end(), shards.begin(), shards.end());
+    cells.insert(cells.end(), decided.begin(), decided.end());
     cells.push_back(page.why_not);
     return cells;
   }
@@ -114,7 +131,7 @@ std::vector<std::string> cells_of(const PlanBook& book, const BookRow& row) {
       usd > 0.0 ? fixed(usd, 4) : "-",
       most > page.gpus - used ? fmt::format("{}-{}", page.gpus - used, most) : std::to_string(most),
       gib(page.peak_memory)};
-  cells.insert(cells.end(), shards.begin(), shards.end());
+  cells.insert(cells.end(), decided.begin(), decided.end());
   cells.push_back(short_layout(*page.plan) +
                   (has_several_types(book) ? ", on " + device_words(*page.plan) : ""));
   return cells;
@@ -143,10 +160,12 @@ TextTable book_table(const PlanBook& book, std::size_t most, std::size_t& left_o
                               {"$/Mtok", false, 2, 3},
                               {"idle", false, 2, 4},
                               {"GiB", false, 2, 2}};
-  if (has_sharding(book)) columns.push_back({"shards", true, 2, 1});
+  const ShownDecisions shown = shown_of(book);
+  if (shown.sharding) columns.push_back({"shards", true, 2, 1});
+  if (shown.recompute) columns.push_back({"recompute", true, 2, 1});
   columns.push_back(left_column("plan"));
   TextTable table(std::move(columns));
-  for (const BookRow& row : rows) table.add(cells_of(book, row));
+  for (const BookRow& row : rows) table.add(cells_of(book, row, shown));
   return table;
 }
 

@@ -392,7 +392,9 @@ class DeepSpeed:
         expect("global batch", config.train_batch_size, plan.global_batch)
         expect("bf16", config.bfloat16_config.enabled, True)
         expect("gradients", config.grad_accum_dtype, "fp32")
-        expect("ZeRO stage", int(config.zero_optimization_stage), 1)
+        # ZeRO-1 at least: without it DeepSpeed does not sum gradients in 32 bits beside bfloat16.
+        sharding = {"zero2": 2, "zero3": 3}.get(getattr(plan, "sharding", ""), 1)
+        expect("ZeRO stage", int(config.zero_optimization_stage), sharding)
         expect("recompute", config.pipeline["activation_checkpoint_interval"],
                1 if plan.recompute == "full" else 0)
         self.partitions(job, plan)

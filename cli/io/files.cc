@@ -25,7 +25,7 @@ namespace {
 constexpr std::string_view kProfile = "penstock.profile/1", kCluster = "penstock.cluster/1",
                            kPlan = kPlanFormat, kBook = "penstock.book/1", kJob = "penstock.job/1",
                            kSlow = "penstock.slow/1", kRuns = "penstock.runs/1",
-                           kConfig = "config.json", kText = "text";
+                           kCosts = "penstock.costs/1", kConfig = "config.json", kText = "text";
 
 // What people call a file of this format.
 struct Kind {
@@ -41,7 +41,7 @@ constexpr std::array kKinds{
     Kind{kSlow, "a list of slow ranks"},
     Kind{kConfig, "a model's config.json"},
     Kind{"penstock.device/1", "the datasheet of a device"},
-    Kind{"penstock.costs/1", "the costs of a schedule"},
+    Kind{kCosts, "a file of costs"},
     Kind{kRuns, "a file of measured runs"},
     Kind{"penstock.jobs/1", "a list of jobs that share GPUs"},
 };
@@ -51,6 +51,9 @@ constexpr const char* kHowToBook =
 
 constexpr const char* kHowToSlow =
     "penstock train --slow-ranks --slow-machines slow.json writes it";
+constexpr const char* kHowToCosts =
+    "a file of costs lists the times of every stage (penstock.costs/1, "
+    "docs/schedules_without_a_model.md); --cost F=10ms,B=20ms needs none";
 constexpr const char* kHowToRuns =
     "penstock validate plan.json RUN --add-to runs.json writes it; docs/file_formats.md has its "
     "keys";
@@ -87,6 +90,7 @@ std::string place_of(std::string_view found, std::string_view wanted, const std:
   if (wanted == kJob) return kHowToJob;
   if (wanted == kSlow) return kHowToSlow;
   if (wanted == kRuns) return kHowToRuns;
+  if (wanted == kCosts) return kHowToCosts;
   if (found == kJob) return fmt::format("penstock manage {} runs the job", path);
   if (wanted == kCluster) {
     return "--cluster takes the machines; the model is the argument without an option";
@@ -128,6 +132,9 @@ std::string near_file(const std::filesystem::path& path) {
                            name.extension() != ".json" && !path.starts_with('.') &&
                            !path.starts_with('/') &&
                            (wanted.empty() || wanted == kProfile || wanted == kConfig);
+  if (help.empty() && wanted == kText && path.find("://") != std::string::npos) {
+    help = "nothing is fetched over the network: download it and give that file";
+  }
   if (help.empty() && (is_hub_name || path.find("://") != std::string::npos)) {
     help =
         "models are not fetched over the network: download the model's config.json and give "
@@ -145,6 +152,7 @@ std::string near_file(const std::filesystem::path& path) {
   if (help.empty() && wanted == kJob) help = kHowToJob;
   if (help.empty() && wanted == kSlow) help = kHowToSlow;
   if (help.empty() && wanted == kRuns) help = kHowToRuns;
+  if (help.empty() && wanted == kCosts) help = kHowToCosts;
   if (help.empty() && wanted == kText) help = "give the path of a file";
   if (help.empty()) {
     help = "give the path of a config.json, a profile or a plan (penstock --help has examples)";
@@ -281,6 +289,8 @@ Loaded<PlanFile> load_plan(const std::string& path) {
 Loaded<Json> load_job_file(const std::string& path) { return load_format(path, kJob); }
 
 Loaded<Json> load_slow_ranks(const std::string& path) { return load_format(path, kSlow); }
+
+Loaded<Json> load_costs(const std::string& path) { return load_format(path, kCosts); }
 
 Loaded<Json> load_runs(const std::string& path) { return load_format(path, kRuns); }
 

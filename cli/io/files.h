@@ -22,7 +22,8 @@ Loaded<ModelProfile> load_profile(const std::string& path);
 Loaded<ClusterSpec> load_cluster(const std::string& path);
 Loaded<PlanFile> load_plan(const std::string& path);
 Loaded<PlanBook> load_plan_book(const std::string& path);
-// penstock.job/1, penstock.slow/1 and penstock.runs/1, for their readers.
+// penstock.job/1, .slow/1, .costs/1 and .runs/1, for their readers.
+Loaded<Json> load_costs(const std::string& path);
 Loaded<Json> load_job_file(const std::string& path);
 Loaded<Json> load_slow_ranks(const std::string& path);
 Loaded<Json> load_runs(const std::string& path);

@@ -201,7 +201,11 @@ constexpr std::array kRemarks{
            "--device"},
     Remark{{"sp", "sequence-parallel"},
            "leave it out: sequence parallelism is assumed wherever TP > 1"},
-    Remark{{"fsdp", "distributed-optimizer", "use-distributed-optimizer", "zero-1"},
+    Remark{{"zero-2", "zero2", "zero-3", "zero3", "zero-infinity"},
+           "write --sharding zero2 or --sharding zero3",
+           "--sharding"},
+    Remark{{"fsdp", "distributed-optimizer", "use-distributed-optimizer", "zero-1", "use-fsdp",
+            "use-fsdp2"},
            "write --sharding fsdp, or --sharding zero1 for an optimizer sharded over the replicas",
            "--sharding"},
     Remark{{"bf16", "bfloat16"}, "write --precision bfloat16 (the default)", "--precision"},
@@ -360,6 +364,9 @@ class Typed {
       if (has(remark.typed, word_)) unknown(name_, remark.help);
     }
     refuse_cost();
+    if ((name_ == "-v" && !is_number(value_)) || word_ == "verbose") {
+      unknown(name_, "everything is printed without it; --json has all figures");
+    }
     if (word_ == "d" && !is_number(value_)) return target_in(std::array{kDevice}, known_);
     if (word_ == "gpu") return target_in(std::array{is_number(value_) ? kGpus : kDevice}, known_);
     if (const auto degree = target_of_degree()) return degree;

@@ -150,7 +150,7 @@ std::optional<std::string> Options::parse(const Arguments& arguments, Screen scr
   try {
     parser_->app.parse(Arguments(own.rbegin(), own.rend()));
   } catch (const CLI::ArgumentMismatch&) {  // the library's exceptions end here
-    bad_option(arguments.back(), "needs a value", help_for_value(arguments.back()));
+    bad_option(arguments.back(), "needs a value", help_for_value(own.back()));
   } catch (const CLI::ParseError& error) {
     throw_bad_input(fmt::format("{}\nhelp: usage: penstock {}", error.what(), usage_));
   }
@@ -227,6 +227,13 @@ std::string Options::help_for_assignment(const Arguments& own) const {
   return "quote it: --layout \"" + joined(Arguments(from + 1, to), " ") + "\"";
 }
 
+// "--device GB200 NVL72".
+std::string Options::help_for_device(const Arguments& own, const std::string& word) const {
+  const auto at = std::find(own.begin(), own.end(), word);
+  if (at - own.begin() < 2 || *(at - 2) != "--device") return "";
+  return fmt::format("quote a name with blanks: --device \"{} {}\"", *(at - 1), word);
+}
+
 std::string Options::help_for_file(const std::string& word) const {
   if (has("--book") && has("--trace")) {
     return "the book and the recording have options: --book book.json --trace trace.csv";
@@ -254,6 +261,7 @@ std::string Options::help_for_surplus(const Arguments& own, const std::string& w
   std::string help;
   if (word.find_first_not_of("0123456789") == std::string::npos) help = help_for_number(own, word);
   if (help.empty() && word.find('=') != std::string::npos) help = help_for_assignment(own);
+  if (help.empty()) help = help_for_device(own, word);
   if (help.empty()) help = help_for_file(word);
   if (help.empty()) help = help_for_parted(own, word);
   return help.empty() ? fmt::format("usage: penstock {}", usage_) : help;

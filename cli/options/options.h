@@ -62,6 +62,7 @@ class Options {
   [[nodiscard]] bool has(const char* name) const;
   [[nodiscard]] std::string help_for_number(const Arguments& own, const std::string& word) const;
   [[nodiscard]] std::string help_for_assignment(const Arguments& own) const;
+  [[nodiscard]] std::string help_for_device(const Arguments& own, const std::string& word) const;
   [[nodiscard]] std::string help_for_file(const std::string& word) const;
   [[nodiscard]] std::string help_for_parted(const Arguments& own, const std::string& word) const;
   [[nodiscard]] std::string help_for_surplus(const Arguments& own, const std::string& word) const;

@@ -174,7 +174,7 @@ std::vector<std::string> parse_list(std::string_view option, std::string_view te
     const std::size_t end = std::min(text.find(',', begin), text.size());
     if (end == begin) {
       bad_option(option, shown(text) + " has an empty entry",
-                 "separate the entries by single commas, without blanks");
+                 "separate the entries by single commas");
     }
     parts.emplace_back(text.substr(begin, end - begin));
     begin = end + 1;
@@ -182,9 +182,29 @@ std::vector<std::string> parse_list(std::string_view option, std::string_view te
   return parts;
 }
 
+namespace {
+
+// "TP=8 PP=4" and "TP=8, PP=4" as "TP=8,PP=4".
+std::string in_commas(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c != ' ') {
+      if (c == ',' && out.ends_with(' ')) out.pop_back();
+      out += c;
+    } else if (!out.empty() && out.back() != ',' && out.back() != ' ') {
+      out += ' ';
+    }
+  }
+  if (out.ends_with(' ')) out.pop_back();
+  std::replace(out.begin(), out.end(), ' ', ',');
+  return out;
+}
+
+}  // namespace
+
 KeyValues parse_key_values(std::string_view option, std::string_view text) {
   KeyValues result;
-  for (const std::string& part : parse_list(option, text)) {
+  for (const std::string& part : parse_list(option, in_commas(text))) {
     const std::size_t equals = part.find('=');
     if (equals == std::string::npos || equals == 0 || equals + 1 == part.size()) {
       // "--tp 2,4", which is --pin T=2,4.

@@ -23,7 +23,7 @@ const ScheduleKind& kind_named(const std::string& name) { return *find_schedule(
 // As a cost file lists them, or as typed.
 int micro_batches_of(const ScheduleOptions& given) {
   if (given.cost_file) {
-    const auto listed = micro_batches_in(load_json(*given.cost_file).value, *given.cost_file);
+    const auto listed = micro_batches_in(load_costs(*given.cost_file).value, *given.cost_file);
     if (listed && given.micro_batches) {
       bad_option("-M", fmt::format("{} lists {} micro-batches", *given.cost_file, *listed),
                  "leave it out");
@@ -105,7 +105,7 @@ ScheduleCosts given_costs(const ScheduleOptions& given, bool splits_backward, in
   if (!given.costs.empty()) {
     bad_option("--cost-file", "--cost is given too", "keep one of them");
   }
-  const Loaded<Json> file = load_json(*given.cost_file);
+  const Loaded<Json> file = load_costs(*given.cost_file);
   return read_costs(file.value, *given.cost_file, splits_backward, stages);
 }
 

@@ -369,6 +369,8 @@ Answer run_dynamic(const Arguments& arguments, Screen screen) {
       "nothing fits.",
       kExamples);
   given.declare(options);
+  options.remark({"gbs", "global-batch", "global-batch-size", "batch", "batch-size", "bs"},
+                 "batches are counted in tokens here: --tokens-per-batch N, over all GPUs");
   if (auto help = options.parse(arguments, screen)) return help_answer(*help);
   const std::string& path = required(given.lengths, kLengths, "--lengths lengths.csv");
   if (path.find_first_not_of("0123456789,") == std::string::npos) {
