@@ -121,7 +121,8 @@ void declare_launch(Options& options, LaunchFileOptions& launch) {
   options.option("--checkpoint-data-parallel", "D",
                  "how many replicas wrote the checkpoint that the job resumes",
                  launch.checkpoint_data_parallel);
-  options.repeated("--ignore", "CODE,...", "rules to ignore, for example W060,E020", launch.ignored);
+  options.repeated("--ignore", "CODE,...", "rules to ignore, for example W060,E020",
+                   launch.ignored);
 }
 
 }  // namespace
