@@ -149,13 +149,15 @@ class TrainElastic(train_processes.TrainingJobs):
             self.assertEqual(file.read(), "requeue 4711\n")  # a job that is done stays so
         self.check_losses(60)
 
-    def agent(self, port, book, *options):
-        """A node of one rank, in a process group of its own."""
+    def agent(self, port, book, *options, hosts):
+        """A node of one rank, in a process group of its own. `hosts`: torchrun's store, which is
+        otherwise that of whoever comes first, and is lost with it."""
         process = subprocess.Popen(
             [sys.executable, "-m", "torch.distributed.run", "--nnodes=1:2", "--nproc_per_node=1",
              "--max_restarts=3", "--rdzv_backend=c10d", "--rdzv_id=job",
              f"--rdzv_endpoint=127.0.0.1:{port}",
-             "--rdzv_conf=last_call_timeout=2,keep_alive_interval=1,keep_alive_max_attempt=3",
+             "--rdzv_conf=last_call_timeout=2,keep_alive_interval=1,keep_alive_max_attempt=3,"
+             f"is_host={hosts}",
              # Debian's PyTorch 1.13 cannot read the default, 0, under Python 3.11, which leaves the
              # zero of an enum out when it goes through it.
              "--redirects=1", "--tee=1", "--no_python", *self.command(book, *options)],
@@ -179,8 +181,8 @@ class TrainElastic(train_processes.TrainingJobs):
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
         options = ("--steps", "4000", "--checkpoint-every", "50")
-        first = self.agent(port, book, *options)
-        second = self.agent(port, book, *options)
+        first = self.agent(port, book, *options, hosts=True)
+        second = self.agent(port, book, *options, hosts=False)
         wait_until(lambda: 60 in self.losses() or first.poll() is not None, "steps on two nodes")
         self.assertIsNone(first.poll(), first.stdout.read() if first.poll() is not None else "")
         self.end_group(second)
