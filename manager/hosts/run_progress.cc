@@ -37,7 +37,9 @@ std::vector<FinishedStep> RunProgress::read_more() {
     ++lines_;
     read_ += line.size() + 1;
     if (lines_ == 1) continue;  // says what runs
-    steps.push_back(finished_step(line, log_ + ":" + std::to_string(lines_)));
+    const FinishedStep step = finished_step(line, log_ + ":" + std::to_string(lines_));
+    // One without a time was done by the run before, which lost its rank 0 and could not log it.
+    if (step.step_time > Duration{}) steps.push_back(step);
   }
   return steps;
 }

@@ -22,8 +22,8 @@ class RunProgress {
  public:
   explicit RunProgress(std::string log) : log_(std::move(log)) {}
 
-  // The steps that were finished since the last call, in order. None while there is no file.
-  // Error{kBadInput} for a complete line that is none of a run log.
+  // The steps that this run has finished since the last call, in order. None while there is no
+  // file. Error{kBadInput} for a complete line that is none of a run log.
   std::vector<FinishedStep> read_more();
   [[nodiscard]] const std::string& log() const { return log_; }
 

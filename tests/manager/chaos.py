@@ -688,7 +688,8 @@ class Chaos:
         machines = {line["generation"]:
                     re.search(r" on (\S+(?:, \S+)*), from", line["reason"])[1].split(", ")
                     for line in starts}
-        ran = [g for g in steps if steps[g]]
+        # A line of a step that the generation before could not log is none of its own.
+        ran = [g for g in steps if any(step >= begin_of(self.log_of(g)) for step in steps[g])]
         begins = {}
         for g in ran:
             whole = [step for (step, complete), damaged in self.seen_checkpoints.items()

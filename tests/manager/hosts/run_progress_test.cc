@@ -68,6 +68,18 @@ TEST_CASE("a header that is cut in the middle is no step") {
   CHECK(progress.read_more().size() == 1);
 }
 
+TEST_CASE("a step that the run before has done is none of this one") {
+  const LogFile log;
+  RunProgress progress(log.path());
+  MeasuredStep before;
+  before.step = 3;
+  before.tokens = 512;
+  log.add(write_run_header({}) + "\n" + write_measured_step(before) + "\n" + line_of(4, 1.0));
+  const auto steps = progress.read_more();
+  REQUIRE(steps.size() == 1);
+  CHECK(steps[0].step == 4);
+}
+
 TEST_CASE("a loss that is no number is a finished step all the same") {
   const LogFile log;
   RunProgress progress(log.path());
