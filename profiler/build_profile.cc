@@ -27,6 +27,7 @@ Measurement measurement_of(const SectionSamples& samples, const std::string& dev
   row.device = device;
   row.micro_batch_size = samples.micro_batch_size;
   row.sequence_length = samples.sequence_length;
+  row.decoder_length = samples.decoder_length;
   row.recompute = samples.recompute;
   row.forward = timing_of(samples.forward);
   row.fused_backward = timing_of(samples.fused_backward);
@@ -41,6 +42,11 @@ Measurement measurement_of(const SectionSamples& samples, const std::string& dev
   row.working_peak = samples.memory.working_peak;
   row.boundary = samples.memory.boundary;
   return row;
+}
+
+bool is_same_key(const Measurement& a, const Measurement& b) {
+  return a.micro_batch_size == b.micro_batch_size && a.sequence_length == b.sequence_length &&
+         a.decoder_length == b.decoder_length && a.recompute == b.recompute;
 }
 
 class ProfileBuilder {
@@ -92,8 +98,14 @@ class ProfileBuilder {
         throw Error(ErrorKind::kInternal,
                     "samples of a section type that the model lacks: " + samples.type);
       }
-      profile_.section_types[static_cast<std::size_t>(type->second)].measurements.push_back(
-          measurement_of(samples, model_.device));
+      std::vector<Measurement>& rows =
+          profile_.section_types[static_cast<std::size_t>(type->second)].measurements;
+      Measurement row = measurement_of(samples, model_.device);
+      // An encoder was measured with every length of the decoder, which it does not know: the first
+      // counts.
+      const bool is_known = std::ranges::any_of(
+          rows, [&](const Measurement& other) { return is_same_key(other, row); });
+      if (!is_known) rows.push_back(std::move(row));
     }
   }
 
@@ -184,11 +196,12 @@ TrainingState training_state_of(Precision precision, OptimizerKind optimizer) {
 
 std::vector<std::string> odd_times(const std::vector<ChainSamples>& chains, double error) {
   std::vector<std::string> notes;
-  std::map<std::tuple<std::string, std::string, int>, std::vector<const SectionSamples*>> series;
+  std::map<std::tuple<std::string, std::string, int, int>, std::vector<const SectionSamples*>>
+      series;
   for (const ChainSamples& chain : chains) {
     if (std::string note = unsettled(chain, error); !note.empty()) notes.push_back(std::move(note));
     for (const SectionSamples& row : chain.sections) {
-      series[{row.type, row.recompute, row.sequence_length}].push_back(&row);
+      series[{row.type, row.recompute, row.sequence_length, row.decoder_length}].push_back(&row);
     }
   }
   for (auto& [key, rows] : series) {

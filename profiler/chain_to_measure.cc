@@ -60,8 +60,12 @@ RankSetup setup_of(const ChainToMeasure& chain) {
   }
   setup.ties = chain.ties;
   const int samples = chain.micro_batch_size;
-  setup.micro_batches = {{.first_sample = 0, .samples = samples},
-                         {.first_sample = samples, .samples = samples}};
+  for (const int first : {0, samples}) {
+    setup.micro_batches.push_back({.first_sample = first,
+                                   .samples = samples,
+                                   .tokens = chain.sequence_length,
+                                   .decoder_tokens = chain.decoder_length});
+  }
   setup.global_batch = 2 * samples;
   setup.sequence_length = chain.sequence_length;
   setup.recompute = chain.recompute;

@@ -19,6 +19,7 @@ struct ChainToMeasure {
   std::vector<TieSetup> ties;      // among them
   std::int64_t parameters = 0;     // of all of them together
   int micro_batch_size = 1, sequence_length = 0;
+  int decoder_length = 0;  // of t5
   bool recompute = false;
   bool splits = true;  // false: only the fused backward is measured
 

@@ -126,6 +126,7 @@ class ChainMeasuring {
       row.type = type;
       row.micro_batch_size = chain_.micro_batch_size;
       row.sequence_length = chain_.sequence_length;
+      if (knows_decoder(type)) row.decoder_length = chain_.decoder_length;
       row.recompute = chain_.recompute ? "full" : "none";
       row.forward = summary_of(type, ActionKind::kForward);
       row.input_gradient = summary_of(type, ActionKind::kInputGradient);

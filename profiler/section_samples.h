@@ -19,6 +19,7 @@ struct SectionMemory {
 struct SectionSamples {
   std::string type;
   int micro_batch_size = 1, sequence_length = 0;
+  int decoder_length = 0;  // of sections that know it
   std::string recompute = "none";
   SampleSummary forward, input_gradient, weight_gradient, fused_backward, recompute_time;
   SectionMemory memory;

@@ -41,7 +41,7 @@ constexpr PartNames kParts[] = {{"input_ids", "labels"},
 class DocumentsReader {
  public:
   DocumentsReader(const ModelDescription& model, int most)
-      : model_(model), most_(most), files_{DocumentSet(false), {}, {}} {}
+      : model_(model), most_(most), files_{DocumentSet(model.family == ModelFamily::kT5), {}, {}} {}
 
   void read(const std::string& file) {
     file_ = file;
@@ -147,6 +147,7 @@ void require_family(const ModelDescription& model) {
   switch (model.family) {
     case ModelFamily::kGpt:
     case ModelFamily::kMlp:
+    case ModelFamily::kT5:
       return;
     case ModelFamily::kBert:
     case ModelFamily::kTorchScript:
@@ -157,7 +158,7 @@ void require_family(const ModelDescription& model) {
                   (model.family == ModelFamily::kBert
                        ? "it would attend to the padding of shorter ones"
                        : "an archive is divided for one length") +
-                  "\nhelp: give --data, or train gpt or mlp");
+                  "\nhelp: give --data, or train gpt, mlp or t5");
 }
 
 }  // namespace

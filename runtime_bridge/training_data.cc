@@ -343,6 +343,11 @@ void TrainingData::begin(const EpochData::Start& start, std::uint64_t seed) {
 TrainingData read_training_data(const DataOptions& options, const ModelDescription& model,
                                 int sequence_length) {
   if (!options.documents.empty()) return read_document_data(options, model);
+  if (model.family == ModelFamily::kT5) {
+    throw_bad_input(
+        "--data: the model has an encoder and a decoder, and a text does not say what is for "
+        "which\nhelp: give pairs with --documents FILE --tokens-per-batch N");
+  }
   if (!model.image.empty()) return read_images(options, model);
   if (!options.labels.empty() || !options.validation_labels.empty()) {
     throw_bad_input(

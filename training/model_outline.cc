@@ -1,6 +1,6 @@
-// Sizes are checked first, then the sections are listed: embedding, blocks, head. Initial weights
-// are uniform with the standard deviation of GPT-2's normal ones, since a uniform number is the
-// same on every machine.
+// Sizes are checked first, then the sections are listed: embedding, blocks, head; of t5 those of
+// the encoder, then those of the decoder. Initial weights are uniform with the standard deviation
+// of GPT-2's normal ones, since a uniform number is the same on every machine.
 #include "training/model_outline.h"
 
 #include <cmath>
@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/values/error.h"
+#include "training/relative_bucket.h"
 
 namespace penstock {
 namespace {
@@ -30,6 +31,9 @@ void check_sizes(const ModelDescription& d) {
   check(d.vocabulary >= 256, "vocabulary", d.vocabulary, "expected at least 256: tokens are bytes");
   check(d.positions >= 1, "positions", d.positions, "expected at least 1");
   if (d.family == ModelFamily::kMlp) return;
+  if (d.family == ModelFamily::kT5) {
+    check(d.decoder_layers >= 1, "decoder_layers", d.decoder_layers, "expected at least 1");
+  }
   check(d.heads >= 1 && d.hidden % d.heads == 0, "heads", d.heads,
         "expected a divisor of hidden, " + std::to_string(d.hidden));
 }
@@ -82,6 +86,81 @@ SectionOutline head(const ModelDescription& d) {
   return section;
 }
 
+// T5 (arXiv 1910.10683): norms that only scale, no biases, and a bias for how far a key is away,
+// which all blocks of a half share.
+class T5Outline {
+ public:
+  explicit T5Outline(const ModelDescription& d)
+      : d_(d), residual_(kSpread / std::sqrt(2.0 * d.layers + 3.0 * d.decoder_layers)) {}
+
+  ModelOutline build() {
+    begin("encoder.embedding", "encoder_embedding");
+    add("token.weight", d_.vocabulary, d_.hidden, kSpread, &tokens_);
+    for (int i = 0; i < d_.layers; ++i) {
+      begin("encoder.block." + std::to_string(i), "encoder_block");
+      add_attention(&encoder_bias_);
+      add_perceptron();
+    }
+    begin("decoder.embedding", "decoder_embedding");
+    add_norm("encoder_norm.weight");
+    add("token.weight", d_.vocabulary, d_.hidden, kSpread, &tokens_);
+    for (int i = 0; i < d_.decoder_layers; ++i) {
+      // The last hands on no more than the head reads.
+      const bool is_last = i + 1 == d_.decoder_layers;
+      begin("decoder.block." + std::to_string(i), is_last ? "decoder_end" : "decoder_block");
+      add_attention(&decoder_bias_);
+      add_norm("cross_norm.weight");
+      add("cross.q.weight", d_.hidden, d_.hidden, kSpread);
+      add("cross.kv.weight", 2 * d_.hidden, d_.hidden, kSpread);
+      add("cross.out.weight", d_.hidden, d_.hidden, residual_);
+      add_perceptron();
+    }
+    begin("head", "decoder_head");
+    add_norm("norm.weight");
+    add("weight", d_.vocabulary, d_.hidden, kSpread, &tokens_);
+    if (d_.tied_embedding) outline_.ties.push_back(tokens_);
+    for (const TieOutline* bias : {&encoder_bias_, &decoder_bias_}) {
+      if (bias->sections.size() > 1) outline_.ties.push_back(*bias);
+    }
+    return std::move(outline_);
+  }
+
+ private:
+  void begin(std::string name, std::string type) {
+    outline_.sections.push_back({std::move(name), std::move(type), {}, {}});
+  }
+  // `tie`: the section's tensor is one of those.
+  void add(std::string name, int rows, int columns, double spread, TieOutline* tie = nullptr) {
+    auto& parameters = outline_.sections.back().parameters;
+    if (tie != nullptr) {
+      tie->sections.push_back(static_cast<int>(outline_.sections.size()) - 1);
+      tie->parameters.push_back(static_cast<int>(parameters.size()));
+    }
+    parameters.push_back(matrix(std::move(name), rows, columns, spread));
+  }
+  void add_norm(std::string name) {
+    outline_.sections.back().parameters.push_back(vector_of(std::move(name), d_.hidden, 1.0));
+  }
+  void add_attention(TieOutline* bias) {
+    add_norm("attention_norm.weight");
+    add("attention.qkv.weight", 3 * d_.hidden, d_.hidden, kSpread);
+    add("attention.out.weight", d_.hidden, d_.hidden, residual_);
+    add("relative_bias.weight", kRelativeBuckets, d_.heads, kSpread, bias);
+  }
+  void add_perceptron() {
+    add_norm("mlp_norm.weight");
+    add("mlp.up.weight", d_.feed_forward, d_.hidden, kSpread);
+    add("mlp.down.weight", d_.hidden, d_.feed_forward, residual_);
+  }
+
+  const ModelDescription& d_;
+  const double residual_;
+  ModelOutline outline_;
+  TieOutline tokens_{"embedding", {}, {}};
+  TieOutline encoder_bias_{"encoder.relative_bias", {}, {}};
+  TieOutline decoder_bias_{"decoder.relative_bias", {}, {}};
+};
+
 }  // namespace
 
 std::int64_t ParameterOutline::count() const {
@@ -121,11 +200,14 @@ std::int64_t ModelOutline::tied_parameter_count(const TieOutline& tie) const {
       .count();
 }
 
+bool knows_decoder(const std::string& section_type) { return section_type.starts_with("decoder_"); }
+
 ModelOutline built_in_outline(const ModelDescription& d) {
   if (d.family == ModelFamily::kTorchScript) {
     throw Error(ErrorKind::kInternal, "the outline of an archive is read from the archive");
   }
   check_sizes(d);
+  if (d.family == ModelFamily::kT5) return T5Outline(d).build();
   ModelOutline outline;
   outline.sections.reserve(static_cast<std::size_t>(d.layers) + 2);
   outline.sections.push_back(embedding(d));

@@ -60,6 +60,9 @@ struct ModelOutline {
   bool operator==(const ModelOutline&) const = default;
 };
 
+// Whether sections of this type of a built-in family know the decoder's length.
+bool knows_decoder(const std::string& section_type);
+
 // Of a built-in family. Error{kBadInput} for sizes that no model can have, saying which; for an
 // archive, whose outline is in the archive (training/torch/describe_model.h).
 ModelOutline built_in_outline(const ModelDescription& description);

@@ -73,12 +73,15 @@ int ProfileRequest::ranks() const {
 
 void ProfileOptions::declare(Options& options) {
   options.heading("The model");
-  options.positional_if_any("MODEL",
-                            "gpt, bert or mlp with the sizes below; a Hugging Face config.json; or "
-                            "a TorchScript archive (.pt; loading one runs its author's code, so "
-                            "only from people you trust). Left out or none: only --links",
-                            model_);
-  options.option("--layers", "N", "number of blocks; default 4", layers_);
+  options.positional_if_any(
+      "MODEL",
+      "gpt, bert, mlp or t5 with the sizes below; a Hugging Face config.json; or "
+      "a TorchScript archive (.pt; loading one runs its author's code, so "
+      "only from people you trust). Left out or none: only --links",
+      model_);
+  options.option("--layers", "N", "number of blocks, of t5 those of the encoder; default 4",
+                 layers_);
+  options.option("--decoder-layers", "N", "of t5; default as many as --layers", decoder_layers_);
   options.option("--hidden", "N", "hidden size; default 256", hidden_);
   options.option("--heads", "N", "attention heads; default hidden / 64, at least 1", heads_);
   options.option("--feed-forward", "N", "inner width of a block; default 4 times hidden",
@@ -106,6 +109,11 @@ void ProfileOptions::declare(Options& options) {
                  "64,128,256, are measured at every size: what plans of samples of different "
                  "lengths need (penstock dynamic)",
                  sequence_length_);
+  options.option(
+      "--decoder-length", "LIST",
+      "of t5: tokens per target, measured with every --sequence-length; default the same "
+      "lengths",
+      decoder_length_);
   options.option("--image", "CxHxW",
                  "an archive takes images instead of tokens: channels, height and width, as in "
                  "3x224x224",
@@ -144,6 +152,11 @@ ModelDescription ProfileOptions::built_in(ModelFamily family) const {
   ModelDescription model;
   model.family = family;
   model.layers = number_of("--layers", layers_, 4);
+  if (family == ModelFamily::kT5) {
+    model.decoder_layers = number_of("--decoder-layers", decoder_layers_, model.layers);
+  } else if (decoder_layers_) {
+    bad_option("--decoder-layers", "only t5 has a decoder of its own", "leave it out");
+  }
   model.hidden = number_of("--hidden", hidden_, 256);
   if (family != ModelFamily::kMlp) {
     model.heads = number_of("--heads", heads_, std::max(model.hidden / 64, 1));
@@ -175,7 +188,7 @@ void ProfileOptions::set_model(ProfileRequest& request) const {
   } else {
     if (layers_ || hidden_ || heads_ || feed_forward_ || vocabulary_ || positions_ || tied_) {
       bad_option("--layers, --hidden, ...", fmt::format("{} has its own sizes", name),
-                 "leave them out, or give gpt, bert or mlp as MODEL");
+                 "leave them out, or give gpt, bert, mlp or t5 as MODEL");
     }
     request.name = std::filesystem::path(name).stem().string();
     if (name.ends_with(".json")) {
@@ -258,6 +271,10 @@ void ProfileOptions::set_sizes(ProfileRequest& request) const {
     return;
   }
   const bool is_archive = request.model->family == ModelFamily::kTorchScript;
+  const bool has_decoder = request.model->family == ModelFamily::kT5;
+  if (decoder_length_ && !has_decoder) {
+    bad_option("--decoder-length", "only t5 has a decoder of its own", "leave it out");
+  }
   if (is_archive && !sequence_length_) {
     bad_option("--sequence-length", "missing",
                "an archive does not say how many tokens it takes; one of images needs --image "
@@ -267,6 +284,19 @@ void ProfileOptions::set_sizes(ProfileRequest& request) const {
   if (sequence_length_) {
     request.sequence_lengths = numbers_of("--sequence-length", *sequence_length_);
     request.sequence_length = request.sequence_lengths.back();
+  }
+  if (has_decoder) {
+    request.decoder_lengths = request.sequence_lengths;
+    if (decoder_length_) {
+      request.decoder_lengths = numbers_of("--decoder-length", *decoder_length_);
+    }
+    if (request.decoder_lengths.empty()) request.decoder_lengths = {request.sequence_length};
+    if (request.decoder_lengths.back() > request.model->positions) {
+      bad_option("--decoder-length",
+                 fmt::format("{} is beyond the model's {} positions",
+                             request.decoder_lengths.back(), request.model->positions),
+                 "shorten it, or give --positions");
+    }
   }
   if (is_archive && request.sequence_lengths.size() > 1) {
     bad_option("--sequence-length", "an archive is divided for one length",

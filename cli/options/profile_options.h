@@ -23,6 +23,7 @@ struct ProfileRequest {
   std::vector<int> micro_batch_sizes = {1};
   int sequence_length = 0;              // the longest
   std::vector<int> sequence_lengths{};  // several: all of them, ascending
+  std::vector<int> decoder_lengths{};   // of t5
   std::vector<bool> recompute = {false};
   bool every_section = false, splits = true;
   double error = 0.005;  // of medians
@@ -55,6 +56,7 @@ class ProfileOptions {
 
   std::optional<std::string> model_;
   std::optional<std::string> layers_, hidden_, heads_, feed_forward_, vocabulary_, positions_;
+  std::optional<std::string> decoder_layers_, decoder_length_;
   std::optional<std::string> cutpoints_;
   std::optional<std::string> sizes_, sequence_length_, image_, recompute_, precision_, optimizer_;
   std::optional<std::string> device_, device_type_, budget_, spread_, beside_;

@@ -98,7 +98,7 @@ class SearchedDocumentPlans : public DocumentPlans {
     question_.executor = files_.executor;
     question_.schedules = how.schedules;
     question_.replays = how.replays;
-    const bool pairs = false;
+    const bool pairs = files_.profile.value.description->family == ModelFamily::kT5;
     question_.rounding = {
         .multiple = how.pad_to, .left_out = pairs ? 0 : 1, .decoder_extra = 0, .separator = 0};
     static_cast<void>(batch_schedules(question_.layout, how.schedules));  // refuses others

@@ -46,6 +46,7 @@ ModelToMeasure question_of(const ProfileRequest& request) {
   question.micro_batch_sizes = request.micro_batch_sizes;
   question.sequence_length = request.sequence_length;
   question.sequence_lengths = request.sequence_lengths;
+  question.decoder_lengths = request.decoder_lengths;
   question.recompute = request.recompute;
   question.every_section = request.every_section;
   question.splits = request.splits;

@@ -11,10 +11,11 @@
 namespace penstock {
 namespace {
 
-constexpr Words<ModelFamily, 4> kFamilyWords{{
+constexpr Words<ModelFamily, 5> kFamilyWords{{
     {ModelFamily::kGpt, "gpt"},
     {ModelFamily::kBert, "bert"},
     {ModelFamily::kMlp, "mlp"},
+    {ModelFamily::kT5, "t5"},
     {ModelFamily::kTorchScript, "torchscript"},
 }};
 constexpr Words<Precision, 4> kPrecisionWords{{
@@ -53,6 +54,7 @@ void read_sizes(JsonReader& reader, ModelDescription& model) {
     return static_cast<int>(reader.at(key).integer(least, kWidest));
   };
   model.layers = size("layers", 1);
+  if (model.family == ModelFamily::kT5) model.decoder_layers = size("decoder_layers", 1);
   model.hidden = size("hidden", 1);
   if (model.family != ModelFamily::kMlp) {
     model.heads = size("heads", 1);
@@ -185,7 +187,9 @@ Json write_description(const ModelDescription& model) {
     if (!model.image.empty()) json.set("image", numbers_json(model.image));
     if (model.division) json.set("division", division_json(*model.division));
   } else {
-    json.set("layers", model.layers).set("hidden", model.hidden);
+    json.set("layers", model.layers);
+    if (model.family == ModelFamily::kT5) json.set("decoder_layers", model.decoder_layers);
+    json.set("hidden", model.hidden);
     if (model.family != ModelFamily::kMlp) json.set("heads", model.heads);
     json.set("feed_forward", model.feed_forward)
         .set("vocabulary", model.vocabulary)

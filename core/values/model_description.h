@@ -17,6 +17,7 @@ enum class ModelFamily {
   kGpt,          // causal language model: embedding, blocks, head
   kBert,         // the same with attention both ways; predicts masked tokens
   kMlp,          // residual perceptrons per token in place of the blocks
+  kT5,           // an encoder, and a decoder that attends to what it made
   kTorchScript,  // an archive, divided at its cutpoints
 };
 
@@ -42,12 +43,13 @@ struct ArchiveDivision {
 struct ModelDescription {
   ModelFamily family = ModelFamily::kGpt;
   // Of the built-in families.
-  int layers = 0;
+  int layers = 0;          // of t5 those of the encoder
+  int decoder_layers = 0;  // of t5; else 0
   int hidden = 0;
   int heads = 0;         // 0 for mlp
   int feed_forward = 0;  // inner width of a block's perceptron
   int vocabulary = 0;    // at least 256: tokens are bytes
-  int positions = 0;     // longest sequence
+  int positions = 0;     // longest sequence, of t5 of either kind
   bool tied_embedding = false;
   // Of an archive.
   std::string archive;                 // path, as given

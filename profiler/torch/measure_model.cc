@@ -63,7 +63,30 @@ class OneImage : public TokenSource {
   std::vector<float> pixels_;
 };
 
-std::unique_ptr<const TokenSource> data_of(const ModelToMeasure& question, int sequence_length) {
+// The same ids again and again, as long as they are asked for.
+class OnePair : public TokenSource {
+ public:
+  OnePair(int tokens, int decoder_tokens) {
+    sample_.inputs = ids(tokens);
+    sample_.targets = ids(decoder_tokens);
+  }
+  [[nodiscard]] TokenSample sample(const ModelDescription& /*model*/,
+                                   const SampleId& /*id*/) const override {
+    return sample_;
+  }
+
+ private:
+  static std::vector<std::int64_t> ids(int count) {
+    std::vector<std::int64_t> ids;
+    for (int i = 0; i < count; ++i) ids.push_back(i * 97 % 251);
+    return ids;
+  }
+  TokenSample sample_;
+};
+
+std::unique_ptr<const TokenSource> data_of(const ModelToMeasure& question, int sequence_length,
+                                           int decoder_length) {
+  if (decoder_length > 0) return std::make_unique<OnePair>(sequence_length, decoder_length);
   if (!question.model.image.empty()) return std::make_unique<OneImage>(question.model.image);
   return std::make_unique<ByteData>(text_to_train_on(sequence_length), sequence_length,
                                     "the profiler's text");
@@ -84,22 +107,29 @@ struct Size {
   int micro_batch_size = 1;
   bool recompute = false;
   int sequence_length = 1;
+  int decoder_length = 0;
   bool says_length = false;  // it is one of several
   [[nodiscard]] std::string text() const {
     return "b = " + std::to_string(micro_batch_size) + ", recompute " +
            (recompute ? "full" : "none") +
-           (says_length ? ", " + std::to_string(sequence_length) + " tokens" : "");
+           (says_length ? ", " + std::to_string(sequence_length) + " tokens" : "") +
+           (decoder_length > 0 ? " and " + std::to_string(decoder_length) : "");
   }
 };
 
 std::vector<Size> sizes_of(const ModelToMeasure& question) {
   std::vector<int> lengths = question.sequence_lengths;
   if (lengths.empty()) lengths = {question.sequence_length};
+  std::vector<int> decoder_lengths = question.decoder_lengths;
+  if (decoder_lengths.empty()) decoder_lengths = {0};
   std::vector<Size> sizes;
   for (const int length : lengths) {
-    for (const bool recompute : question.recompute) {
-      for (const int b : question.micro_batch_sizes) {
-        sizes.push_back({b, recompute, length, lengths.size() > 1});
+    for (const int decoder_length : decoder_lengths) {
+      for (const bool recompute : question.recompute) {
+        for (const int b : question.micro_batch_sizes) {
+          sizes.push_back(
+              {b, recompute, length, decoder_length, lengths.size() > 1 || decoder_length > 0});
+        }
       }
     }
   }
@@ -220,7 +250,7 @@ class ModelMeasuring {
   void measure(const Size& size, SteadyTime deadline) {
     chain_.micro_batch_size = size.micro_batch_size;
     chain_.recompute = size.recompute;
-    use_length(size.sequence_length);
+    use_length(size.sequence_length, size.decoder_length);
     const Bytes before = device_.held_memory();
     TorchWork work(setup_of(chain_), device_, *data_);
     samples_.state_bytes_per_parameter =
@@ -234,10 +264,14 @@ class ModelMeasuring {
     samples_.chains.push_back(std::move(chain));
   }
 
-  void use_length(int sequence_length) {
-    if (data_ && chain_.sequence_length == sequence_length) return;
+  void use_length(int sequence_length, int decoder_length) {
+    if (data_ && chain_.sequence_length == sequence_length &&
+        chain_.decoder_length == decoder_length) {
+      return;
+    }
     chain_.sequence_length = sequence_length;
-    data_ = data_of(question_, sequence_length);
+    chain_.decoder_length = decoder_length;
+    data_ = data_of(question_, sequence_length, decoder_length);
   }
 
   // Whoever asks to stop gets what was measured, untraced.

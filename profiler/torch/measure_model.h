@@ -23,6 +23,7 @@ struct ModelToMeasure {
   std::vector<int> micro_batch_sizes = {1};
   int sequence_length = 1;
   std::vector<int> sequence_lengths{};    // several: of each of them; of no archive
+  std::vector<int> decoder_lengths{};     // of t5: each with each of those
   std::vector<bool> recompute = {false};  // without, with
   bool every_section = false;             // else the first four of each type
   bool splits = true;                     // I and W, too

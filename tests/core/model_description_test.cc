@@ -42,6 +42,11 @@ TEST_CASE("a description is read as it was written") {
   mlp.heads = 0;
   CHECK(read(to_text(write_description(mlp))) == mlp);
 
+  ModelDescription t5 = gpt;
+  t5.family = ModelFamily::kT5;
+  t5.decoder_layers = 3;
+  CHECK(read(to_text(write_description(t5))) == t5);
+
   ModelDescription archive;
   archive.family = ModelFamily::kTorchScript;
   archive.archive = "model.pt";

@@ -43,15 +43,38 @@ class BuiltInModel : public Model {
     }
     return values;
   }
+  // The encoder's result goes with the decoder to its last block.
   Boundary boundary(int section, const BoundaryShape& shape) const override {
+    if (description_.family == ModelFamily::kT5) return t5_boundary(section, shape);
     const bool is_head = section + 1 == static_cast<int>(outline_.sections.size());
     return {{.shape = {shape.samples, shape.tokens,
                        is_head ? description_.vocabulary : description_.hidden},
              .type = shape.type}};
   }
+  // Of t5 every block that attends to the encoder must know where the encoder's samples end.
+  [[nodiscard]] std::vector<std::string> inputs() const override {
+    if (description_.family != ModelFamily::kT5) return {"tokens"};
+    return {"tokens", "decoder_input_ids"};
+  }
+  [[nodiscard]] bool reads_inputs(int section) const override {
+    const bool is_head = section + 1 == static_cast<int>(outline_.sections.size());
+    return section == 0 || (description_.family == ModelFamily::kT5 && !is_head);
+  }
   void check_division(std::int64_t /*tokens*/) const override {}  // they are all there is
 
  private:
+  [[nodiscard]] Boundary t5_boundary(int section, const BoundaryShape& shape) const {
+    const auto tensor = [&](std::int64_t tokens, int width) {
+      return BoundaryTensor{.shape = {shape.samples, tokens, width}, .type = shape.type};
+    };
+    const int head = static_cast<int>(outline_.sections.size()) - 1;
+    if (section == head) return {tensor(shape.decoder_tokens, description_.vocabulary)};
+    if (section <= description_.layers) return {tensor(shape.tokens, description_.hidden)};
+    const BoundaryTensor said = tensor(shape.decoder_tokens, description_.hidden);
+    if (section + 1 == head) return {said};
+    return {tensor(shape.tokens, description_.hidden), said};
+  }
+
   ModelDescription description_;
   ModelOutline outline_;
 };

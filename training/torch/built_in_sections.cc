@@ -5,7 +5,9 @@
 
 #include "core/values/error.h"
 #include "training/token_source.h"
+#include "training/torch/built_in_section.h"
 #include "training/torch/section_module.h"
+#include "training/torch/t5_sections.h"
 #include "training/torch/torch_version.h"
 
 namespace penstock {
@@ -13,19 +15,11 @@ namespace {
 
 constexpr double kNormEpsilon = 1e-5;
 
-class BuiltInSection : public SectionModule {
+class TextSection : public BuiltInSection {
  public:
-  BuiltInSection(const ModelDescription& description, std::size_t parameters)
-      : description_(description) {
-    weights_.resize(parameters);
-  }
-  void bind(std::size_t parameter, const at::Tensor& storage) override {
-    weights_[parameter] = storage.detach().set_requires_grad(true);
-  }
+  using BuiltInSection::BuiltInSection;
 
  protected:
-  const ModelDescription description_;
-
   // Of the two parameters from `first` on.
   [[nodiscard]] at::Tensor norm(const at::Tensor& x, std::size_t first) const {
     return at::layer_norm(x, {description_.hidden}, weights_[first], weights_[first + 1],
@@ -36,9 +30,9 @@ class BuiltInSection : public SectionModule {
   }
 };
 
-class Embedding : public BuiltInSection {
+class Embedding : public TextSection {
  public:
-  using BuiltInSection::BuiltInSection;
+  using TextSection::TextSection;
   Tensors forward(const Tensors& /*handed*/, const Tensors& inputs,
                   std::optional<std::uint64_t> /*draw*/) override {
     const at::Tensor& tokens = inputs[0];
@@ -48,9 +42,9 @@ class Embedding : public BuiltInSection {
   }
 };
 
-class Block : public BuiltInSection {
+class Block : public TextSection {
  public:
-  using BuiltInSection::BuiltInSection;
+  using TextSection::TextSection;
   Tensors forward(const Tensors& handed, const Tensors& /*inputs*/,
                   std::optional<std::uint64_t> /*draw*/) override {
     at::Tensor x = handed[0];
@@ -74,9 +68,9 @@ class Block : public BuiltInSection {
   }
 };
 
-class Head : public BuiltInSection {
+class Head : public TextSection {
  public:
-  using BuiltInSection::BuiltInSection;
+  using TextSection::TextSection;
   Tensors forward(const Tensors& handed, const Tensors& /*inputs*/,
                   std::optional<std::uint64_t> /*draw*/) override {
     return {at::linear(norm(handed[0], 0), weights_[2])};
@@ -88,6 +82,7 @@ class Head : public BuiltInSection {
 std::unique_ptr<SectionModule> built_in_section(const ModelDescription& description,
                                                 const SectionOutline& outline) {
   const std::size_t parameters = outline.parameters.size();
+  if (description.family == ModelFamily::kT5) return t5_section(description, outline);
   if (outline.type == "embedding") return std::make_unique<Embedding>(description, parameters);
   if (outline.type == "block") return std::make_unique<Block>(description, parameters);
   if (outline.type == "head") return std::make_unique<Head>(description, parameters);

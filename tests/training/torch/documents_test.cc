@@ -36,17 +36,26 @@ using namespace penstock::testing;
 constexpr int kSteps = 4;
 constexpr int kDocuments = 40;
 
-// Of 2 to 17 tokens, so that 1 to 16 are fed: short ones more often.
-std::shared_ptr<const DocumentSet> documents() {
-  DocumentSet set(false);
+// So many random ids.
+std::vector<std::int32_t> ids(std::size_t count, std::uint64_t seed) {
+  std::vector<std::int32_t> ids;
+  for (std::size_t i = 0; i < count; ++i) {
+    ids.push_back(static_cast<std::int32_t>(mixed_bits({seed, i}) % 256));
+  }
+  return ids;
+}
+
+// Of 2 to 17 tokens, so that 1 to 16 are fed, short ones more often; pairs of 1 to 16 each.
+std::shared_ptr<const DocumentSet> documents(bool pairs) {
+  DocumentSet set(pairs);
   for (std::uint64_t d = 0; d < kDocuments; ++d) {
     const std::uint64_t drawn = mixed_bits({d, 7});
-    const std::size_t length = 2 + (drawn % 16) * (drawn / 16 % 16) / 15;
-    std::vector<std::int32_t> ids;
-    for (std::size_t i = 0; i < length; ++i) {
-      ids.push_back(static_cast<std::int32_t>(mixed_bits({d, i}) % 256));
+    const std::size_t length = 1 + (drawn % 16) * (drawn / 16 % 16) / 15;
+    if (pairs) {
+      set.add(ids(length, d), ids(1 + drawn / 256 % 16, d + 1000), 16);
+    } else {
+      set.add(ids(length + 1, d), {}, 17);
     }
-    set.add(ids, {}, 17);
   }
   return std::make_shared<const DocumentSet>(std::move(set));
 }
@@ -59,10 +68,9 @@ class TinyPlanner {
         cluster_(tiny_cluster(layout.pipeline * layout.data)) {
     inputs_.profile = &profile_;
     inputs_.cluster = &cluster_;
-    question_.layout = tiny_plan(model, layout).file.plan;
-    question_.layout.batch = {};
-    question_.layout.recompute = "none";
-    question_.rounding = {.multiple = 4, .left_out = 1, .decoder_extra = 0, .separator = 0};
+    question_.layout = tiny_layout(model, layout);
+    const int left_out = model.family == ModelFamily::kT5 ? 0 : 1;
+    question_.rounding = {.multiple = 4, .left_out = left_out, .decoder_extra = 0, .separator = 0};
     question_.schedules = {layout.schedule};
     question_.replays = 50;
     costs_ = std::make_unique<ProfileCosts>(inputs_, question_.layout, "none");
@@ -116,10 +124,9 @@ TrainingOptions options() {
   return options;
 }
 
-// The losses of kSteps steps from `start` on, and how the weights differ from `expected`'s.
+// The losses of kSteps steps, and how the weights differ from `expected`'s.
 struct Trained {
   std::vector<double> losses;
-  std::vector<std::int64_t> shapes;  // different ones in each step
   double weights = 0.0;
 };
 Trained train(const ModelDescription& model, const TinyLayout& layout,
@@ -151,28 +158,21 @@ Trained train(const ModelDescription& model, const TinyLayout& layout,
     weights.add(model, state.section_states());
   });
   CHECK(losses.ranks == static_cast<std::size_t>(ranks));
-  return {losses.losses, {}, weights.worst()};
+  return {losses.losses, weights.worst()};
 }
 
-TEST_CASE("whatever the layout and schedule, documents train as one loop over each of them does") {
+// All layouts against one loop.
+void check_layouts(const ModelDescription& model, std::int64_t tokens,
+                   const std::vector<TinyLayout>& layouts) {
   set_library_threads(1);
-  const ModelDescription model = tiny_model();
-  const DocumentBatches batches(documents(), {.step = 0, .taken = 0, .tokens = 70, .seed = 3});
+  const DocumentBatches batches(documents(model.family == ModelFamily::kT5),
+                                {.step = 0, .taken = 0, .tokens = tokens, .seed = 3});
   RankSetup whole = one_rank(model, 1, {1});
   whole.options = options();
   const ReferenceRun expected = reference_training(whole, batches, kSteps, [&](int step) {
     return static_cast<int>(batches.of_step(step).size());
   });
-  for (const TinyLayout& layout : std::vector<TinyLayout>{{"1f1b", 2},
-                                                          {"cyclic", 2},
-                                                          {"zb-h1", 2},
-                                                          {"1f1b", 2, 1, 2},
-                                                          {"cyclic", 2, 1, 2},
-                                                          {"zb-h1", 2, 1, 2},
-                                                          {"interleaved", 2, 2},
-                                                          {"cyclic", 2, 2},
-                                                          {"interleaved-zb", 2, 2},
-                                                          {"1f1b", 1, 1, 2}}) {
+  for (const TinyLayout& layout : layouts) {
     CAPTURE(layout.schedule);
     CAPTURE(layout.chunks);
     CAPTURE(layout.data);
@@ -180,6 +180,32 @@ TEST_CASE("whatever the layout and schedule, documents train as one loop over ea
     CHECK(distance(trained.losses, expected.losses) <= 1e-10);
     CHECK(trained.weights <= 1e-10);
   }
+}
+
+TEST_CASE("whatever the layout and schedule, documents train as one loop over each of them does") {
+  check_layouts(tiny_model(), 70,
+                {{"1f1b", 2},
+                 {"cyclic", 2},
+                 {"zb-h1", 2},
+                 {"1f1b", 2, 1, 2},
+                 {"cyclic", 2, 1, 2},
+                 {"zb-h1", 2, 1, 2},
+                 {"interleaved", 2, 2},
+                 {"cyclic", 2, 2},
+                 {"interleaved-zb", 2, 2},
+                 {"1f1b", 1, 1, 2}});
+}
+
+TEST_CASE("so do pairs of an encoder-decoder model, wherever it is cut") {
+  ModelDescription model = tiny_model(ModelFamily::kT5);
+  model.tied_embedding = true;
+  check_layouts(model, 100,
+                {{"1f1b", 2, 1, 1, 1, 8, false, false, {0, 2, 8}},    // within the encoder
+                 {"cyclic", 2, 1, 1, 1, 8, false, false, {0, 5, 8}},  // behind the embedding
+                 {"zb-h1", 2, 1, 2},
+                 {"1f1b", 4},
+                 {"cyclic", 2, 2},
+                 {"1f1b", 1, 1, 2}});
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include <torch/torch.h>
 
+#include "tests/training/torch/reference_t5.h"
 #include "training/initial_values.h"
 #include "training/learning_rate.h"
 #include "training/model_outline.h"
@@ -15,6 +16,24 @@ namespace penstock::testing {
 namespace {
 
 using Weights = std::vector<std::vector<torch::Tensor>>;
+
+torch::Tensor& weight_of(Weights& weights, const TieOutline& tie, std::size_t i) {
+  return weights[static_cast<std::size_t>(tie.sections[i])]
+                [static_cast<std::size_t>(tie.parameters[i])];
+}
+
+// Whether an earlier section has the same tensor.
+bool is_again(const ModelOutline& outline, std::size_t section, std::size_t parameter) {
+  for (const TieOutline& tie : outline.ties) {
+    for (std::size_t i = 1; i < tie.sections.size(); ++i) {
+      if (tie.sections[i] == static_cast<int>(section) &&
+          tie.parameters[i] == static_cast<int>(parameter)) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
 
 Weights initial_weights(const RankSetup& setup, const ModelOutline& outline) {
   const bool is_double = setup.model.precision == Precision::kFloat64;
@@ -36,7 +55,11 @@ Weights initial_weights(const RankSetup& setup, const ModelOutline& outline) {
       weights[s].push_back(values.set_requires_grad(true));
     }
   }
-  if (setup.model.tied_embedding) weights.back()[2] = weights.front()[0];
+  for (const TieOutline& tie : outline.ties) {
+    for (std::size_t i = 1; i < tie.sections.size(); ++i) {
+      weight_of(weights, tie, i) = weight_of(weights, tie, 0);
+    }
+  }
   return weights;
 }
 
@@ -74,6 +97,7 @@ torch::Tensor attended(const ModelDescription& model, const torch::Tensor& x,
 // The sum of -log p over the targets that count.
 torch::Tensor loss_of(const ModelDescription& model, const Weights& weights,
                       const torch::Tensor& tokens, const torch::Tensor& targets) {
+  if (model.family == ModelFamily::kT5) return t5_loss(model, weights, tokens, targets);
   torch::Tensor x = weights[0][0]
                         .index_select(0, tokens.reshape({-1}))
                         .view({tokens.size(0), tokens.size(1), model.hidden}) +
@@ -160,8 +184,8 @@ ReferenceRun reference_training(const RankSetup& setup, const TokenSource& data,
   std::vector<torch::Tensor> decayed, others;
   for (std::size_t s = 0; s < weights.size(); ++s) {
     for (std::size_t p = 0; p < weights[s].size(); ++p) {
-      const bool again = setup.model.tied_embedding && s + 1 == weights.size() && p == 2;
-      if (!again) (weights[s][p].dim() > 1 ? decayed : others).push_back(weights[s][p]);
+      if (!is_again(outline, s, p))
+        (weights[s][p].dim() > 1 ? decayed : others).push_back(weights[s][p]);
     }
   }
   std::vector<torch::Tensor> all = decayed;

@@ -31,7 +31,8 @@ double value_of(const Buffer& buffer, std::size_t i) {
 ModelDescription tiny_model(ModelFamily family, Precision precision) {
   ModelDescription model;
   model.family = family;
-  model.layers = 6;
+  model.layers = family == ModelFamily::kT5 ? 3 : 6;
+  model.decoder_layers = family == ModelFamily::kT5 ? 2 : 0;
   model.hidden = 16;
   model.heads = family == ModelFamily::kMlp ? 0 : 2;
   model.feed_forward = 24;

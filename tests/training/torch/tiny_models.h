@@ -11,7 +11,7 @@
 
 namespace penstock::testing {
 
-// 8 sections of width 16, 2 heads.
+// 8 sections of width 16, 2 heads; of t5 an encoder of three blocks, a decoder of two.
 ModelDescription tiny_model(ModelFamily family = ModelFamily::kGpt,
                             Precision precision = Precision::kFloat64);
 // Something to learn from: words in no order.

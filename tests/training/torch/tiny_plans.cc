@@ -27,12 +27,13 @@ namespace {
 
 using std::chrono::milliseconds;
 
-Measurement measurement(int samples, int length, const std::string& mode) {
-  const int size = samples * length;
+Measurement measurement(int samples, int length, int decoder, const std::string& mode) {
+  const int size = samples * (length + decoder);
   Measurement m;
   m.device = "toy";
   m.micro_batch_size = samples;
   m.sequence_length = length;
+  m.decoder_length = decoder;
   m.recompute = mode;
   m.forward.median = Duration(milliseconds(2 * size)) / kTinyLength;
   m.fused_backward = Timing{Duration(milliseconds(4 * size)) / kTinyLength, Duration{}};
@@ -62,8 +63,11 @@ ModelProfile tiny_profile(const ModelDescription& model, const std::vector<int>&
     type.parameters = {{1, section.parameter_count()}};
     for (const std::string mode : {"none", "full"}) {
       for (const int length : lengths) {
-        for (const int samples : sizes) {
-          type.measurements.push_back(measurement(samples, length, mode));
+        const std::vector<int> none{0};
+        for (const int decoder : knows_decoder(section.type) ? lengths : none) {
+          for (const int samples : sizes) {
+            type.measurements.push_back(measurement(samples, length, decoder, mode));
+          }
         }
       }
     }
@@ -145,7 +149,7 @@ class Losses : public StepObserver {
 
 }  // namespace
 
-TinyPlan tiny_plan(const ModelDescription& model, const TinyLayout& layout) {
+Plan tiny_layout(const ModelDescription& model, const TinyLayout& layout) {
   const ScheduleKind& kind = *find_schedule(layout.schedule);
   Plan plan;
   plan.schedule = layout.schedule;
@@ -166,6 +170,11 @@ TinyPlan tiny_plan(const ModelDescription& model, const TinyLayout& layout) {
   const int stages = plan.stages_per_copy();
   for (int s = 0; s <= stages; ++s) plan.cuts.push_back(s * sections / stages);
   if (!layout.cuts.empty()) plan.cuts = layout.cuts;
+  return plan;
+}
+
+TinyPlan tiny_plan(const ModelDescription& model, const TinyLayout& layout) {
+  const Plan plan = tiny_layout(model, layout);
   const ModelProfile profile = tiny_profile(model, {kTinyLength}, {1, 8});
   const ClusterSpec cluster = tiny_cluster(plan.devices());
   PlanInputs inputs;

@@ -30,6 +30,8 @@ struct TinyLayout {
   int shard_group = 0;
 };
 
+Plan tiny_layout(const ModelDescription& model, const TinyLayout& layout);
+
 // Of made-up times and sizes. The reason, where the schedule does not allow the layout.
 struct TinyPlan {
   PlanFile file;
