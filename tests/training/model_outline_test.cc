@@ -38,6 +38,27 @@ TEST_CASE("a GPT's sections and parameters are those worked out on paper") {
   CHECK(gpt.ties.empty());
 }
 
+TEST_CASE("a T5 is an encoder, a decoder that knows its result, and biases that blocks share") {
+  ModelDescription model = small(ModelFamily::kT5);
+  model.decoder_layers = 2;
+  model.tied_embedding = true;
+  const ModelOutline t5 = built_in_outline(model);
+  REQUIRE(t5.sections.size() == 7);
+  CHECK(t5.sections[2].name == "encoder.block.1");
+  CHECK(t5.sections[3].name == "decoder.embedding");
+  CHECK(t5.sections[4].type == "decoder_block");
+  CHECK(t5.sections[5].type == "decoder_end");  // hands on no more than the head reads
+  // A norm, qkv, out, 32 buckets of 2 heads, a norm, up, down; the decoder attends once more.
+  const std::int64_t encoder = 8 + 24 * 8 + 8 * 8 + 32 * 2 + 8 + 20 * 8 + 8 * 20;
+  CHECK(t5.sections[1].parameter_count() == encoder);
+  CHECK(t5.sections[4].parameter_count() == encoder + 8 + 8 * 8 + 16 * 8 + 8 * 8);
+  CHECK(t5.ties == std::vector<TieOutline>{{"embedding", {0, 3, 6}, {0, 1, 1}},
+                                           {"encoder.relative_bias", {1, 2}, {3, 3}},
+                                           {"decoder.relative_bias", {4, 5}, {3, 3}}});
+  CHECK(knows_decoder(t5.sections[3].type));
+  CHECK_FALSE(knows_decoder(t5.sections[2].type));
+}
+
 TEST_CASE("a perceptron's blocks have no attention; a tied embedding is the head's matrix") {
   ModelDescription model = small(ModelFamily::kMlp);
   model.tied_embedding = true;
