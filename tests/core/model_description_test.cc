@@ -93,7 +93,8 @@ TEST_CASE("what no model can be is refused with place, value and remedy") {
   CHECK(complaint(replaced(kGpt, "\"vocabulary\": 256", "\"vocabulary\": 255"))
             .find("/description/vocabulary: expected an integer from 256") != std::string::npos);
   CHECK(complaint(replaced(kGpt, "\"gpt\"", "\"opt\"")) ==
-        "m.json:1: /description/family: expected one of gpt, bert, mlp, torchscript, got \"opt\"");
+        "m.json:1: /description/family: expected one of gpt, bert, mlp, t5, torchscript, got "
+        "\"opt\"");
   CHECK(complaint(replaced(kGpt, "\"family\": \"gpt\"", "\"family\": \"torchscript\"")) != "");
 }
 
