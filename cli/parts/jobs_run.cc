@@ -48,7 +48,10 @@ Scheduled schedule_of(const JobsFile& file, const std::string& path, int ranks) 
   }
   scheduled.makespan = found.makespan();
   scheduled.bound = gang_bound(tasks, nodes);
-  scheduled.one_after_another = list_gangs(tasks, nodes, one_after_another(tasks)).makespan();
+  for (const GangTask& task : tasks) {
+    scheduled.one_after_another +=
+        std::ranges::min_element(task.options, {}, &GangOption::runtime)->runtime;
+  }
   return scheduled;
 }
 

@@ -83,7 +83,7 @@ class Trial:
                         and "per_s" not in key]:
                 del device[key]
             device["memory_bytes"] = state // TIMES_LARGER
-            device.pop("reserve_bytes", None)
+            device["reserve_bytes"] = 0
         with open(self.at("limited.json"), "w", encoding="utf-8") as file:
             json.dump(cluster, file)
         return state
