@@ -644,7 +644,7 @@ class Chaos:
         left = [str(event) for event in events if event.kind not in NEED_MACHINES
                 and (event.due is None or event.due < time.monotonic())]
         assert not left, f"events that found nothing to hit: {left}"
-        assert self.count_happened >= 0.9 * count, f"{len(events)} of {count} did not happen"
+        assert len(events) <= max(2, count // 10), f"{len(events)} of {count} did not happen"
 
     # -- afterwards --
 
