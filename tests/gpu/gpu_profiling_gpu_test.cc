@@ -36,7 +36,7 @@ TEST_CASE("messages between GPUs come from a pool on the device") {
 TEST_CASE("copies of the verb are idle ones, unless load is asked for") {
   const auto gpus = make_gpu_profiling("cuda", 0);
   ProfilingProgress silent;
-  const std::vector<CopySample> samples = gpus->copies({1 << 16}, false, silent);
+  const std::vector<CopySample> samples = gpus->copies({1 << 16}, false, Duration{}, silent);
   CHECK(samples.size() == 6 * 7);  // 1 to 64 KiB
   CHECK(memory_bandwidth_of(samples).value > 0.0);
 }
