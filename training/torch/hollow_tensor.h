@@ -12,7 +12,9 @@
 
 namespace penstock {
 
-inline std::size_t bytes_of(const at::Tensor& tensor) { return static_cast<std::size_t>(tensor.numel()) * tensor.itemsize(); }
+inline std::size_t bytes_of(const at::Tensor& tensor) {
+  return static_cast<std::size_t>(tensor.numel()) * tensor.itemsize();
+}
 
 // Without memory.
 inline at::Tensor hollow_tensor(std::int64_t elements, const at::TensorOptions& options) {

@@ -32,7 +32,8 @@ TEST_CASE("what is no list is refused with its place") {
   CHECK(refusal("a\na 2").starts_with("m:2: a is named a second time"));
   CHECK(
       refusal("-oProxyCommand=x").starts_with("m:1: '-oProxyCommand=x' is not the name of a host"));
-  CHECK(refusal("{\"machines\": [{\"host\": \"a;b\"}]}").find("is not the name") != std::string::npos);
+  CHECK(refusal("{\"machines\": [{\"host\": \"a;b\"}]}").find("is not the name") !=
+        std::string::npos);
   CHECK(refusal("{\"machine\": []}").find("machines") != std::string::npos);
   CHECK(refusal("{\"machines\": [").starts_with("m:1"));
 }
