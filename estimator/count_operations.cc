@@ -245,8 +245,8 @@ void add_perceptron(const Architecture& model, LayerKind kind, const CountKey& k
   // of EP groups of T ranks, or of EP ranks, each with a T-th of a group's tokens.
   const double share = real(experts.per_token) / experts.count * key.expert_degree * sent(key);
   const double by = key.whole_experts ? t : 1.0;
-  add(tokens(key) / by * share, experts.width * by / t, experts.count / key.expert_degree,
-      ProductKind::kGrouped);
+  const int own = experts.count / key.expert_degree;  // EP divides them
+  add(tokens(key) / by * share, experts.width * by / t, own, ProductKind::kGrouped);
   add(tokens(key), experts.shared_width / t, 1.0, whole);
   products.push_back(
       {tokens(key) / divided(key), real(perceptron_of(model, kind).router) / h, h, 1.0});
