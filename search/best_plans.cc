@@ -49,7 +49,8 @@ const std::vector<std::string> kNotSearched = {
     ("ZeRO-2 and ZeRO-3 where FSDP does the same with less; FSDP that gathers again in the "
      "backward of a pipeline; groups of shards (HSDP) other than a node"),
     "context parallelism of sequences of less than 32,768 tokens (--pin CP=C asks for it)",
-    ("experts on ranks of their own (EP) in numbers that are no power of two, or divided there over "
+    ("experts on ranks of their own (EP) in numbers that are no power of two, or divided there "
+     "over "
      "TP"),
     "tensor degrees and recompute modes that the profile does not hold",
     "more than three device types in one plan, a type whose ranks are not in a row",
