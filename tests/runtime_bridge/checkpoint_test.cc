@@ -248,8 +248,8 @@ TEST_CASE("another model is refused, by name, by tensors and by shapes") {
   const std::string path = folder.path() + "/step-8";
   CHECK(loading_says(path, "gpt") ==
         path +
-            "/manifest.json: is a checkpoint of toy, this run trains gpt: give it a checkpoint "
-            "folder of its own");
+            "/manifest.json: is a checkpoint of toy, this run trains gpt: give it its own "
+            "checkpoint folder");
   FakeRank other({}, 0, false);
   other.states()[1].parameters[0].shape = {4, 3};
   CHECK(loading_says(path, "toy", &other) ==

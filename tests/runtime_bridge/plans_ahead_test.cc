@@ -1,6 +1,7 @@
 #include "runtime_bridge/plans_ahead.h"
 
 #include <atomic>
+#include <barrier>
 #include <memory>
 #include <string>
 #include <thread>
@@ -37,6 +38,7 @@ TEST_CASE("every step has its own plan, whatever the threads and however far the
   }
 }
 
+// As ranks do, which meet in every step: no one is two steps behind another.
 TEST_CASE("ranks that are threads get the same plan, which is made once") {
   std::atomic<int> made{0};
   PlansAhead plans(
@@ -46,11 +48,14 @@ TEST_CASE("ranks that are threads get the same plan, which is made once") {
       },
       {.first_step = 0, .end_step = 10, .threads = 2, .ahead = 3});
   std::vector<std::vector<const PlanFile*>> seen(3);
+  std::barrier step_begins(3);
   std::vector<std::thread> ranks;
   for (auto& own : seen) {
     ranks.emplace_back([&] {
-      for (std::int64_t step = 0; step < 10; ++step)
+      for (std::int64_t step = 0; step < 10; ++step) {
+        step_begins.arrive_and_wait();
         own.push_back(plans.plan_from(step).plan.get());
+      }
     });
   }
   for (std::thread& rank : ranks) rank.join();
