@@ -31,7 +31,8 @@ DeviceSheet round_device() {
 
 Efficiency half_of_everything() {
   Efficiency efficiency;
-  efficiency.curves = {{"any", "half", false, {0.5, 0.5, 0.5, 0.0, 0.0, 0.0}, {0.2, 0.4}}};
+  efficiency.curves = {
+      {"any", "half", false, {.products = 0.5, .memory = 0.5, .link = 0.5}, {0.2, 0.4}}};
   return efficiency;
 }
 
