@@ -93,6 +93,14 @@ void add_notes(const ModelProfile& profile, const std::vector<GridRow>& rows,
   }
 }
 
+// EP of a model without experts would only shard its ranks otherwise than they are.
+std::string why_no_experts(const ModelProfile& profile, const OtherDegrees& others) {
+  const bool has_experts = std::ranges::any_of(
+      profile.section_types, [](const SectionType& type) { return type.expert_parameters > 0; });
+  if (others.expert <= 1 || has_experts) return {};
+  return "EP = " + std::to_string(others.expert) + ", but '" + profile.name + "' has no experts";
+}
+
 }  // namespace
 
 SectionTable price_sections(const ModelProfile& profile, const ClusterSpec& cluster,
@@ -107,6 +115,7 @@ SectionTable price_sections(const ModelProfile& profile, const ClusterSpec& clus
   const ContextRings rings(cluster, device, tensor_degree, others);
   const ExpertGroups experts(cluster, device, tensor_degree, others);
   if (table.why_not.empty()) table.why_not = why_not_divided(key);
+  if (table.why_not.empty()) table.why_not = why_no_experts(profile, others);
   if (!table.why_not.empty()) {
     table.status = ShapeStatus::kUntried;
     return table;

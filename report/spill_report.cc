@@ -104,8 +104,7 @@ std::string memory_text(const SpillReport& report) {
 // What it rests on: as a hint, or in full.
 std::string grounds_text(const SpillReport& report, std::size_t width, bool in_full) {
   if (!in_full) {
-    return wrapped("The host and its link are not measured here: -v says what is assumed.", width,
-                   "", "");
+    return wrapped("Assumed, not measured: the host and its link (-v).", width, "", "");
   }
   return fmt::format("Closed form: {}\n\n", to_text(report.closed_form)) +
          wrapped(report.notes, width, "", "  ");

@@ -15,7 +15,8 @@ bool is_tried(Sharding sharding, const Trainer* trainer, int pipeline) {
     return std::find(known.begin(), known.end(), each) != known.end();
   };
   if (!has(sharding)) return false;
-  if (sharding == Sharding::kParameters && has(Sharding::kFsdp)) return false;
+  // As without a trainer, so that none finds a plan that the free search has not.
+  if (sharding != Sharding::kFsdp && has(Sharding::kFsdp)) return false;
   return pipeline == 1 || (sharding == Sharding::kFsdp && !trainer->shards_state_alone);
 }
 

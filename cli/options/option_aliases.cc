@@ -31,6 +31,7 @@ struct Degree {
 constexpr std::array kDegrees{
     Degree{{"T"}, {{{"--pin", "T="}, {"--layout", "TP="}}}, "no model is divided here"},
     Degree{{"C"}, {{{"--pin", "C="}, {"--layout", "CP="}}}, "no sequence is divided here"},
+    Degree{{"EP"}, {{{"--pin", "EP="}, {"--layout", "EP="}}}, "no experts are divided here"},
     Degree{{"P"}, {{{"-P", ""}, {"--pin", "P="}, {"--layout", "PP="}}}, ""},
     Degree{{"D"}, {{{"--pin", "D="}, {"--layout", "DP="}}}, "one replica is replayed here"},
     Degree{{"V"}, {{{"-V", ""}, {"--pin", "V="}, {"--layout", "VP="}}}, ""},

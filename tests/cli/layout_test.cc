@@ -192,8 +192,8 @@ TEST_CASE("replicas that contradict themselves are refused") {
             .starts_with("--layout: DP = 3, but replicas says 2"));
   CHECK(refusal("PP=2 replicas=a100:4/v100").starts_with("--layout: gbs is missing"));
   CHECK(refusal("PP=2 replicas=a100+v100:4")
-            .starts_with("--layout replicas: 'a100+v100:4' is no kind of replicas"));
-  CHECK(refusal("PP=2 replicas=a100:4/").starts_with("--layout replicas: '' is no kind"));
+            .starts_with("--layout replicas: 'a100+v100:4' is not a kind of replicas"));
+  CHECK(refusal("PP=2 replicas=a100:4/").starts_with("--layout replicas: '' is not a kind"));
   CHECK(refusal("PP=2 replicas=0*a100:4/a100:4").starts_with("--layout replicas"));
   CHECK(refusal("PP=2 replicas=a100:4/(a100+2*v100):4")
             .starts_with("--layout replicas: it says the device types of 3 ranks, but PP is 2"));

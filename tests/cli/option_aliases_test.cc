@@ -57,7 +57,6 @@ TEST_CASE("ZeRO's stages 0 and 1 are a switch, the others a kind of sharding") {
 TEST_CASE("what has no equivalent has a sentence") {
   CHECK(refusal({"--nodes", "8"}, kPlan).find("--gpus 64 for 8 nodes of 8") != std::string::npos);
   CHECK(refusal({"--batch", "8"}, kPlan).find("--global-batch N") != std::string::npos);
-  CHECK(refusal({"--ep", "2"}, kPlan).find("not modelled") != std::string::npos);
   CHECK(refusal({"--tp", "2"}, {"--why-not"}).find("--why-not TP=..") != std::string::npos);
 }
 

@@ -172,8 +172,8 @@ TEST_CASE("options that do not go together are refused") {
         "--sequence-length: 257 is beyond the model's 256 positions\nhelp: shorten it, or give "
         "--positions");
   CHECK(message_of({"x.pt", "--layers", "2"}) ==
-        "--layers, --hidden, ...: x.pt has sizes of its own\nhelp: leave them out, or give gpt, "
-        "bert or mlp as MODEL");
+        "--layers, --hidden, ...: x.pt has its own sizes\nhelp: leave them out, or give gpt, "
+        "bert, mlp or t5 as MODEL");
   CHECK(message_of({"gpt", "--participants", "4"}) ==
         "--participants: there is nothing to take part in\nhelp: add --links");
   CHECK(message_of({"none"}) ==

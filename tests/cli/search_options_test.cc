@@ -88,6 +88,7 @@ TEST_CASE("every key that can vary can be set, and no other") {
     if (key == "zero1") value = "off";
     if (key == "sharding") value = "fsdp";
     if (key == "device") value = "a100-40gb";
+    if (key == "cp-kind") value = "ulysses";
     if (key == "placement") value = "data-inner";
     CHECK_MESSAGE(set(question, "--vary " + key, key, value), key);
   }

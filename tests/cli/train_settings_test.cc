@@ -124,7 +124,7 @@ TEST_CASE("the interval of checkpoints is a number of steps, or follows from los
   CHECK(
       refusal({"--checkpoints", "c", "--checkpoint-every", "auto", "--between-failures", "1ms"}) ==
       "--between-failures: expected at least 1s, got 1ms\nhelp: a job that is lost more often "
-      "never gets on");
+      "makes no progress");
 }
 
 TEST_CASE("a schedule of the learning rate, and the optimizer's numbers") {

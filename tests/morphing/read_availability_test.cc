@@ -50,12 +50,12 @@ TEST_CASE("Machines of one moment are one change, and one that came and went was
 TEST_CASE("What is no recording is refused with its line and a remedy") {
   CHECK(says(refused(""), "t.csv:0: the file is empty"));
   CHECK(says(refused("time_s\n0\n"), "there is no column gpus"));
-  CHECK(says(refused("time_s,gpu\n"), "\"gpu\" is no column"));
+  CHECK(says(refused("time_s,gpu\n"), "\"gpu\" is not a column"));
   CHECK(says(refused("time_s,gpus\n"), "there are no rows"));
   CHECK(says(refused("time_s,gpus\n0,1\n0,2\n"), "t.csv:3: time_s: 0 is not after"));
   CHECK(says(refused("time_s,gpus\n0,-1\n"), "expected an integer from 0 to 1000000, got \"-1\""));
   CHECK(says(refused("time_s,gpus\n0,1,2\n"), "expected 2 cells, got 3"));
-  CHECK(says(refused("time_s,gpus,notice_s\n0,1,2\n"), "beside node and event only"));
+  CHECK(says(refused("time_s,gpus,notice_s\n0,1,2\n"), "goes with node and event only"));
   const std::string head = "time_s,node,event,gpus\n";
   CHECK(says(refused(head + "0,a,add,1\n"), "expected a last row with the event \"end\""));
   CHECK(says(refused(head + "0,a,remove,1\n"), "\"a\" is not there"));

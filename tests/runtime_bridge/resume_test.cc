@@ -118,8 +118,8 @@ TEST_CASE("another model is refused whatever was asked for, with what is another
   wider.description->optimizer = OptimizerKind::kSgd;
   CHECK(refusal(wider, options(), kData, changeable_settings()) ==
         "ckpt/step-10/manifest.json: /model: is a checkpoint of another model: hidden 32 (here "
-        "64), optimizer \"adamw\" (here \"sgd\")\nhelp: give this run a checkpoint folder of its "
-        "own");
+        "64), optimizer \"adamw\" (here \"sgd\")\nhelp: give this run its own checkpoint "
+        "folder");
 }
 
 TEST_CASE("an archive may lie elsewhere, if it is the same") {

@@ -255,7 +255,7 @@ TEST_CASE("what cannot be priced or scheduled is a reason; nonsense is refused")
   f.plan.pipeline = 2;
   f.plan.global_batch = 1;
   CHECK(f.refusal() ==
-        "a plan needs P, V, D, T, C, b of at least 1 and at least one sample per replica");
+        "a plan needs P, V, D, T, C, EP, b of at least 1 and at least one sample per replica");
   f.plan.global_batch = 2;
   f.plan.device = "tpu";
   CHECK(f.refusal() == "cluster 'toys' has no device 'tpu'; it has: gpu");

@@ -89,7 +89,7 @@ SectionSums sums_of(const StagePrices& prices, int stages) {
   SectionSums sums;
   for (auto* list : {&sums.forward, &sums.input_gradient, &sums.weight_gradient,
                      &sums.fused_backward, &sums.recompute, &sums.work, &sums.split_work,
-                     &sums.mixed_work, &sums.first_gradient, &sums.stash}) {
+                     &sums.mixed_work, &sums.gain, &sums.first_gradient, &sums.stash}) {
     list->push_back(0);
   }
   const auto append = [](std::vector<std::int64_t>& list, Duration time) {
@@ -107,7 +107,8 @@ SectionSums sums_of(const StagePrices& prices, int stages) {
     append(sums.recompute, r);
     append(sums.work, f + r + b);
     append(sums.split_work, f + r + i + w);
-    append(sums.mixed_work, f + r + std::min(b, i + w));
+    append(sums.mixed_work, f + r + std::min(b, i + w) - price.overlap_gain);
+    append(sums.gain, price.overlap_gain);
     append(sums.first_gradient, std::min(b, i));
     sums.stash.push_back(sums.stash.back() + price.stash.count);
     sums.working_peak.push_back(0);

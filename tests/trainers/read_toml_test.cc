@@ -56,7 +56,7 @@ TEST_CASE("what is no TOML is refused with its line") {
   CHECK(refused("a 1").find("a: expected =") != std::string::npos);
   CHECK(refused("[[a]]").find("array of tables") != std::string::npos);
   CHECK(refused("a = 2020-01-01").find("is no value") != std::string::npos);
-  CHECK(refused("a = 1 b = 2").find("stands behind the value") != std::string::npos);
+  CHECK(refused("a = 1 b = 2").find("follows the value") != std::string::npos);
   CHECK(refused("a = " + std::string(100'000, '[')).find("nested deeper") != std::string::npos);
   CHECK(refused(std::string("\0", 1)).find("expected a key") != std::string::npos);
 }

@@ -123,14 +123,14 @@ TEST_CASE("hostile scripts end with a message") {
   CHECK(refused("run $(a").starts_with("a.sh:1: a $( is not closed"));
   CHECK(refused("run `a").starts_with("a.sh:1: a ` is not closed"));
   CHECK(refused(std::string("run\n\0x", 6)).starts_with("a.sh:2: byte 0x00"));
-  CHECK(refused(std::string(11U << 20U, 'x')).find("no launch script") != std::string::npos);
+  CHECK(refused(std::string(11U << 20U, 'x')).find("not a launch script") != std::string::npos);
   // Each line doubles the text.
   std::string doubling = "A=0123456789\n";
   for (int i = 0; i < 40; ++i) doubling += "A=$A$A\n";
   CHECK(refused(doubling).find("endless text") != std::string::npos);
   std::string deep;
   for (int i = 0; i < 1000; ++i) deep += "${A:-";
-  CHECK(refused("run " + deep).find("too often") != std::string::npos);
+  CHECK(refused("run " + deep).find("too many levels") != std::string::npos);
 }
 
 }  // namespace
