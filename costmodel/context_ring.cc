@@ -14,16 +14,6 @@ bool is_same(const Way& a, const Way& b) {
   return a.level == b.level && a.flows_out == b.flows_out && a.flows_in == b.flows_in;
 }
 
-int devices_of_type(const ClusterSpec& cluster, const std::string& device) {
-  int count = 0;
-  for (const NodeGroup& group : cluster.nodes) {
-    const NodeType& node = type_of(cluster, group);
-    if (cluster.device_types[static_cast<std::size_t>(node.device_type)].name != device) continue;
-    count += group.count * node.devices;
-  }
-  return count;
-}
-
 struct Hop {
   int from = 0, to = 0, level = 0;
 };

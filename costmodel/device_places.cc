@@ -10,6 +10,16 @@
 
 namespace penstock {
 
+int devices_of_type(const ClusterSpec& cluster, const std::string& device) {
+  int count = 0;
+  for (const NodeGroup& group : cluster.nodes) {
+    const NodeType& node = type_of(cluster, group);
+    if (cluster.device_types[static_cast<std::size_t>(node.device_type)].name != device) continue;
+    count += group.count * node.devices;
+  }
+  return count;
+}
+
 DevicePlaces::DevicePlaces(const ClusterSpec& cluster, const Plan& plan)
     : cluster_(cluster), plan_(plan), layout_(cluster) {
   const std::vector<std::string> names = plan.device_types();

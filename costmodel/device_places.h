@@ -14,6 +14,9 @@
 
 namespace penstock {
 
+// Of all nodes.
+int devices_of_type(const ClusterSpec& cluster, const std::string& device);
+
 // Keeps the cluster by reference.
 class DevicePlaces {
  public:

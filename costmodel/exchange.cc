@@ -17,16 +17,6 @@
 namespace penstock {
 namespace {
 
-int devices_of_type(const ClusterSpec& cluster, const std::string& device) {
-  int count = 0;
-  for (const NodeGroup& group : cluster.nodes) {
-    const NodeType& node = type_of(cluster, group);
-    if (cluster.device_types[static_cast<std::size_t>(node.device_type)].name != device) continue;
-    count += group.count * node.devices;
-  }
-  return count;
-}
-
 // Domains out of n that have at least one of the experts of a token.
 double domains_visited(double domains, double experts, int visited) {
   const double elsewhere = experts - experts / domains;

@@ -9,16 +9,6 @@
 namespace penstock {
 namespace {
 
-int devices_of_type(const ClusterSpec& cluster, const std::string& device) {
-  int count = 0;
-  for (const NodeGroup& group : cluster.nodes) {
-    const NodeType& node = type_of(cluster, group);
-    if (cluster.device_types[static_cast<std::size_t>(node.device_type)].name != device) continue;
-    count += group.count * node.devices;
-  }
-  return count;
-}
-
 Bytes bytes_at(const TensorTraffic& traffic, const Measurement& measured, int samples,
                int sequence_length, int decoder_length) {
   double tokens = static_cast<double>(samples) / measured.micro_batch_size;
