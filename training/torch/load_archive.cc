@@ -4,6 +4,7 @@
 #include "training/torch/load_archive.h"
 
 #include <ATen/ATen.h>
+#include <malloc.h>
 #include <torch/csrc/jit/serialization/import.h>
 
 #include "core/values/error.h"
@@ -108,16 +109,17 @@ ArchiveGraph graph_of(const torch::jit::Module& module, const ModelDescription& 
   return flow.graph();
 }
 
-// What LibTorch compiled keeps the module alive, in a circle; its tensors need not stay.
+}  // namespace
+
 void let_go_of_tensors(const torch::jit::Module& module) {
   const auto empty = [](at::Tensor tensor) {
+    tensor.mutable_grad().reset();
     tensor.set_data(at::empty({0}, tensor.options().requires_grad(false)));
   };
   for (const at::Tensor& parameter : module.parameters()) empty(parameter);
   for (const at::Tensor& buffer : module.buffers()) empty(buffer);
+  malloc_trim(0);  // main() has freed memory kept, for the search's sake
 }
-
-}  // namespace
 
 ArchiveGraph read_archive_graph(const ModelDescription& description, std::int64_t tokens) {
   const torch::jit::Module module = load_archive(description);

@@ -24,6 +24,9 @@ struct LoadedArchive {
 LoadedArchive open_archive(const ModelDescription& description);
 // With all values.
 torch::jit::Module load_archive(const ModelDescription& description);
+// What LibTorch compiles keeps a module alive, in a circle; its tensors and gradients need not
+// stay.
+void let_go_of_tensors(const torch::jit::Module& module);
 
 // What the archive was saved to compute in: the type of its first weight that is no integer.
 at::ScalarType own_type(const torch::jit::Module& module);

@@ -191,8 +191,8 @@ class ScriptModel : public Model {
   // Of an archive that is loaded for this and gone when it has returned.
   Run whole_run(const Tensors& inputs, std::int64_t tokens) const {
     const std::vector<ScriptWeight> weights = all_weights(weights_);
-    const auto whole =
-        whole_section(load_archive(description_), weights, {.type = {}, .training = false});
+    const torch::jit::Module module = load_archive(description_);
+    const auto whole = whole_section(module, weights, {.type = {}, .training = false});
     Run run;
     try {
       seed_generator(at::Device("cpu"), kSeed);
@@ -208,6 +208,7 @@ class ScriptModel : public Model {
     for (std::size_t i = 0; i < weights.size(); ++i) {
       run.add(weights[i].name, whole->weights()[i].grad());
     }
+    let_go_of_tensors(module);
     return run;
   }
 
