@@ -12,6 +12,8 @@
 #include <caffe2/serialize/read_adapter_interface.h>
 #include <torch/csrc/jit/serialization/import.h>
 
+#include "training/torch/cpu_device.h"
+
 namespace penstock {
 
 class ArchiveValues::Adapter : public caffe2::serialize::ReadAdapterInterface {
@@ -97,6 +99,7 @@ std::optional<torch::jit::Module> ArchiveValues::load() {
   if (file_.tensors().empty()) return std::nullopt;
   torch::jit::Module module;
   try {
+    const UncountedMemory reserved;
     module = torch::jit::load(std::make_shared<Adapter>(file_, places_));
   } catch (const std::exception&) {
     places_.clear();

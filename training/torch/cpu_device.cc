@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 #include "core/values/error.h"
 #include "training/steady_time.h"
@@ -18,10 +19,10 @@
 #include "training/torch/torch_version.h"
 
 namespace penstock {
-namespace {
 
 // Of one device. Blocks keep it alive, for they may be freed after the device and on other threads.
-struct MemoryCount {
+class MemoryCount {
+ public:
   std::atomic<std::int64_t> held{0}, peak{0};
   std::optional<Bytes> limit;
 
@@ -41,6 +42,8 @@ struct MemoryCount {
     }
   }
 };
+
+namespace {
 
 std::shared_ptr<MemoryCount>& count_of_this_thread() {
   thread_local std::shared_ptr<MemoryCount> count;
@@ -163,6 +166,9 @@ class CpuDevice : public Device {
 };
 
 }  // namespace
+
+UncountedMemory::UncountedMemory() : count_(std::exchange(count_of_this_thread(), nullptr)) {}
+UncountedMemory::~UncountedMemory() { count_of_this_thread() = std::move(count_); }
 
 std::unique_ptr<Device> make_cpu_device() { return std::make_unique<CpuDevice>(std::nullopt); }
 std::unique_ptr<Device> make_limited_cpu_device(Bytes limit) {

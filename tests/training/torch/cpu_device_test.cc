@@ -33,6 +33,23 @@ TEST_CASE("a CPU device counts the tensors of the thread that made it, to the by
   CHECK(c10::GetCPUAllocator() == before);
 }
 
+TEST_CASE("memory that is only reserved is not counted, nor when it is freed") {
+  const auto device = make_cpu_device();
+  const at::Tensor counted = at::zeros({1000}, at::kFloat);
+  {
+    at::Tensor uncounted;
+    {
+      const UncountedMemory reserved;
+      uncounted = at::zeros({500}, at::kFloat);
+    }
+    CHECK(device->held_memory() == Bytes{4000});
+    const at::Tensor after = at::zeros({10}, at::kFloat);
+    CHECK(device->held_memory() == Bytes{4040});
+  }
+  CHECK(device->held_memory() == Bytes{4000});
+  CHECK(device->peak_memory() == Bytes{4040});
+}
+
 TEST_CASE("two ranks in one process count apart; tensors may outlive their device") {
   std::optional<at::Tensor> left;
   const auto count = [&](std::int64_t elements) {
