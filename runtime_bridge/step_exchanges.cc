@@ -1,6 +1,5 @@
 #include "runtime_bridge/step_exchanges.h"
 
-#include <algorithm>
 #include <cstddef>
 
 #include "core/values/action_rules.h"
@@ -34,19 +33,12 @@ int StepExchanges::begin(ActionKind kind, int stage, int section, std::vector<Bu
 
 void StepExchanges::finish(int number) {
   Pending& pending = pending_[static_cast<std::size_t>(number)];
-  SteadyTime end = record_->sections[static_cast<std::size_t>(number)].start;
-  const auto wait = [&] {
-    for (const auto& transfer : pending.transfers) {
-      transfer->wait();
-      end = std::max(end, end_of(*transfer, transport_));
-    }
-    pending.transfers.clear();
-  };
-  wait();
+  SteadyTime end = wait_for_all(pending.transfers, transport_,
+                                record_->sections[static_cast<std::size_t>(number)].start);
   for (const Buffer& part : pending.parts) {
     pending.transfers.push_back(transport_.all_reduce(communicator_(pending.copies), part));
   }
-  wait();
+  end = wait_for_all(pending.transfers, transport_, end);
   record_->sections[static_cast<std::size_t>(number)].end = end;
 }
 

@@ -99,20 +99,12 @@ void StepReductions::wait_for_stage(int stage) {
 
 // Once; later calls find nothing to wait for.
 void StepReductions::wait_for(Pending& pending) {
-  SteadyTime end{};
-  const auto wait = [&] {
-    for (const auto& transfer : pending.transfers) {
-      transfer->wait();
-      end = std::max(end, end_of(*transfer, transport_));
-    }
-    pending.transfers.clear();
-  };
-  wait();
+  SteadyTime end = wait_for_all(pending.transfers, transport_, {});
   for (const Buffer& part : std::exchange(pending.parts, {})) {
     const int copies = groups_of(program_, pending.stage).copies;
     pending.transfers.push_back(transport_.all_reduce(communicator(copies), part));
   }
-  wait();
+  end = wait_for_all(pending.transfers, transport_, end);
   for (const int index : pending.actions) {
     const auto i = static_cast<std::size_t>(index);
     record_->end[i] = std::max(end, record_->start[i]);

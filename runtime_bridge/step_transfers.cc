@@ -20,6 +20,17 @@ SteadyTime end_of(const Transfer& transfer, const Transport& transport) {
   return ended ? *ended : transport.now();
 }
 
+SteadyTime wait_for_all(std::vector<std::unique_ptr<Transfer>>& transfers,
+                        const Transport& transport, SteadyTime since) {
+  SteadyTime end = since;
+  for (const auto& transfer : transfers) {
+    transfer->wait();
+    end = std::max(end, end_of(*transfer, transport));
+  }
+  transfers.clear();
+  return end;
+}
+
 void StepTransfers::begin(StepRecord& record) {
   record_ = &record;
   posted_.assign(actions_.size(), false);

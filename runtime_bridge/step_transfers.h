@@ -14,6 +14,9 @@ namespace penstock {
 
 // When a transfer ended: as the transport knows it, else now.
 [[nodiscard]] SteadyTime end_of(const Transfer& transfer, const Transport& transport);
+// Waits for all and drops them: when the last ended, or `since` if there are none that ended later.
+SteadyTime wait_for_all(std::vector<std::unique_ptr<Transfer>>& transfers,
+                        const Transport& transport, SteadyTime since);
 
 class StepTransfers {
  public:

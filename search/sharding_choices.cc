@@ -6,7 +6,7 @@ namespace penstock {
 namespace {
 
 // With a pipeline FSDP moves as much as ZeRO-1 and holds more, so it is for trainers that have
-// nothing else; ZeRO-2 and 3 are not for a pipeline at all, and ZeRO-3 is for those without FSDP.
+// nothing else; ZeRO-2 and 3 are not for a pipeline at all, and only for those without FSDP.
 bool is_tried(Sharding sharding, const Trainer* trainer, int pipeline) {
   if (sharding == Sharding::kState) return trainer == nullptr || trainer->shards_state_alone;
   if (trainer == nullptr) return sharding == Sharding::kFsdp && pipeline == 1;

@@ -138,7 +138,7 @@ constexpr std::array kSynonyms{
 // Words that need more than another name. `of`: an option that a verb has to whom this is said;
 // empty: to all.
 struct Remark {
-  std::array<std::string_view, 6> typed;
+  std::array<std::string_view, 12> typed;
   std::string_view help;
   std::string_view of{};
 };
@@ -223,8 +223,11 @@ constexpr std::array kRemarks{
     Remark{{"amp", "autocast", "mixed"},
            "mixed precision is the default: --precision bfloat16, or float16",
            "--precision"},
-    Remark{{"fp8", "float8", "quantization", "quantize", "int8", "load-in-8bit"},
+    Remark{{"fp8", "float8"},
            "write --precision float8 for products of layers in 8 bits",
+           "--precision"},
+    Remark{{"quantization", "quantize", "int8", "load-in-8bit", "load-in-4bit"},
+           "training in integers is not modelled; 8 bits of floating point are: --precision float8",
            "--precision"},
     Remark{{"no-recompute", "no-checkpointing", "no-activation-checkpointing", "disable-recompute",
             "no-gradient-checkpointing"},
@@ -236,19 +239,13 @@ constexpr std::array kRemarks{
            "--recompute"},
     Remark{{"flash-attention", "flash-attn", "use-flash-attn", "flash"},
            "write --attention flash2 (or flash3, cudnn); fused attention is the default"},
-    Remark{{"memory", "mem", "gpu-memory", "memory-limit", "vram", "hbm"},
+    Remark{{"memory", "mem", "gpu-memory", "memory-limit", "vram", "hbm", "max-memory", "gpu-mem",
+            "memory-gib", "device-memory", "mem-per-gpu", "max-mem"},
            "the memory is the device's (--device); --reserve-gib X leaves X GiB of it free; "
            "compare --vary memory-gib=80,96 asks what if",
            "--device"},
-    Remark{{"max-memory", "gpu-mem", "memory-gib", "device-memory", "mem-per-gpu", "max-mem"},
-           "the memory is the device's (--device); --reserve-gib X leaves X GiB of it free; "
-           "compare --vary memory-gib=80,96 asks what if",
-           "--device"},
-    Remark{{"network", "interconnect", "bandwidth", "ib", "infiniband", "nvlink"},
-           "links are in the cluster file: --cluster FILE; compare --vary bandwidth=0.5,1,2 asks "
-           "what if (factors)",
-           "--cluster"},
-    Remark{{"latency", "nccl", "rdma", "roce", "ethernet", "efa"},
+    Remark{{"network", "interconnect", "bandwidth", "ib", "infiniband", "nvlink", "latency", "nccl",
+            "rdma", "roce", "ethernet", "efa"},
            "links are in the cluster file: --cluster FILE; compare --vary bandwidth=0.5,1,2 asks "
            "what if (factors)",
            "--cluster"},
