@@ -1,16 +1,13 @@
 // The order of construction matters: threads are pinned before LibTorch makes any, the transport
 // comes first because with Gloo rank 0 may have to serve the store, then the heartbeat, and only
 // then the rank's state. A Rank runs on the calling thread, so `train` with one process per rank
-// and the run on threads of one process differ in nothing but their transport. Training is refused
-// before any rank starts where the lists of messages could deadlock on NCCL.
+// and the run on threads of one process differ in nothing but their transport.
 #include "runtime_bridge/torch/train_rank.h"
 
 #include <algorithm>
-#include <fstream>
 #include <functional>
 #include <optional>
 #include <set>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,7 +18,6 @@
 #include "runtime_bridge/emergency_checkpoint.h"
 #include "runtime_bridge/heartbeat.h"
 #include "runtime_bridge/lasting_store.h"
-#include "runtime_bridge/plan_support.h"
 #include "runtime_bridge/program_source.h"
 #include "runtime_bridge/rank_program.h"
 #include "runtime_bridge/rank_threads.h"
@@ -347,66 +343,7 @@ std::unique_ptr<Transport> make_gloo(const LaunchEnvironment& place, const Train
   return staged(make_gloo_transport(gloo), options.device, place.local_rank);
 }
 
-void require_spilled_job(const TrainJob& job) {
-  const bool spills = std::ranges::any_of(
-      job.plans, [](const PlanFromStep& each) { return is_spilled(*each.plan); });
-  if (!spills) {
-    if (job.options.host_bandwidth) {
-      throw_bad_input(
-          "--host-gb-per-s: the plan keeps all weights on the device\nhelp: leave it out, or plan "
-          "with --spill");
-    }
-    return;
-  }
-  if (job.plans.size() > 1) {
-    throw_bad_input(
-        "--then: a spilled plan runs alone\nhelp: go on under another plan with "
-        "--checkpoints and --resume");
-  }
-  if (!job.options.data.documents.empty()) {
-    throw_bad_input(
-        "--documents: every step has a plan of its own, and a spilled plan runs alone\nhelp: train "
-        "with --data, or plan without --spill");
-  }
-  if (job.options.evaluation.every > 0) {
-    throw_bad_input(
-        "--eval-every: a spilled model is not judged while it trains\nhelp: judge its "
-        "checkpoints under a plan without --spill");
-  }
-  if (job.options.host_bandwidth && job.options.device != "cpu") {
-    throw_bad_input("--host-gb-per-s: the link of a GPU is as fast as it is\nhelp: leave it out");
-  }
-  std::ifstream meminfo("/proc/meminfo");
-  std::stringstream text;
-  text << meminfo.rdbuf();
-  require_host_memory(spilled_budget(*job.plans.front().plan).host, text.str());
-}
-
 }  // namespace
-
-void check_training(const TrainJob& job) {
-  require_device(job.options.device);
-  const bool of_documents = !job.options.data.documents.empty();
-  if (job.options.data.files.empty() && !of_documents) {
-    throw_bad_input(
-        "--data: there is nothing to train on\nhelp: name a text file, whose bytes are the tokens, "
-        "or files of token ids; or documents with --documents");
-  }
-  require_one_run(job.plans);
-  require_spilled_job(job);
-  for (const PlanFromStep& planned : job.plans) {
-    require_tensors(*planned.plan, of_documents);
-    const std::vector<RankProgram> programs =
-        rank_programs(*planned.plan, model_of(*planned.plan), job.options.training);
-    if (job.options.transport != TransportKind::kNccl) continue;
-    // NCCL buffers nothing: ranks that wait for each other would do so until the time-out.
-    const std::string wrong = check_rendezvous(rendezvous_lists(programs));
-    if (!wrong.empty()) {
-      throw_bad_input("--transport nccl: " + planned.path + ": " + wrong +
-                      "\nhelp: choose another schedule, or --transport gloo");
-    }
-  }
-}
 
 RunEnd train_rank(const TrainJob& job, const LaunchEnvironment& place, const TrainHooks& hooks) {
   const int ranks = job.plans.front().plan->plan.devices();
