@@ -14,6 +14,7 @@
 
 #include "core/values/error.h"
 #include "core/values/json.h"
+#include "core/values/json_reader.h"
 #include "core/values/plan.h"
 #include "report/dynamic_report.h"
 #include "report/validation.h"
@@ -93,10 +94,11 @@ DynamicStep described(const PlannedStep& planned, const DocumentSet& documents,
 std::string lines_before(const std::string& path, std::int64_t first_step) {
   std::ifstream file(path);
   std::string kept, line;
-  while (std::getline(file, line)) {
+  while (std::getline(file, line) && !file.eof()) {  // a rank may die in the middle of its last
     const Json json = parse_json(line, path);
-    const Json* step = json.find("step");
-    if (step == nullptr || std::stoll(step->text()) >= first_step) break;
+    const std::int64_t step =
+        JsonReader(json, path).at("step").integer(0, std::numeric_limits<std::int64_t>::max());
+    if (step >= first_step) break;
     kept += line + '\n';
   }
   return kept;
@@ -197,8 +199,7 @@ std::string DocumentRun::text() const {
   const auto count = static_cast<std::int64_t>(steps_.size() - first);
   std::string text = fmt::format(
       "{} of {} tokens are no padding ({:.1f} %); planning a step took {} of a processor, and "
-      "ranks "
-      "waited {} for plans\n",
+      "ranks waited {} for plans\n",
       with_commas(real), with_commas(padded),
       100.0 * static_cast<double>(real) / static_cast<double>(padded),
       to_text(planning / static_cast<std::int64_t>(steps_.size())), to_text(waited));
