@@ -19,8 +19,6 @@
 namespace penstock {
 namespace {
 
-constexpr std::size_t kWarmUp = 3;
-
 double tokens_per_second_of(std::int64_t tokens, Duration time) {
   return time > Duration{} ? static_cast<double>(tokens) / to_seconds(time) : 0.0;
 }
@@ -107,7 +105,7 @@ TrainingSummary summarize(const RunLog& run) {
   summary.steps = static_cast<int>(run.steps.size());
   summary.first_loss = run.steps.front().loss;
   summary.last_loss = run.steps.back().loss;
-  const std::size_t first = run.steps.size() > kWarmUp ? kWarmUp : 0;
+  const std::size_t first = run.steps.size() > kWarmUpSteps ? kWarmUpSteps : 0;
   std::vector<Duration> times;
   times.reserve(run.steps.size());
   std::int64_t tokens = 0;
@@ -120,9 +118,7 @@ TrainingSummary summarize(const RunLog& run) {
     total += run.steps[i].step_time;
   }
   summary.timed_steps = static_cast<int>(times.size());
-  const auto middle = times.begin() + static_cast<std::ptrdiff_t>((times.size() - 1) / 2);
-  std::nth_element(times.begin(), middle, times.end());
-  summary.step_time = *middle;
+  summary.step_time = median_of(std::move(times));
   summary.tokens_per_second = tokens_per_second_of(tokens, total);
   return summary;
 }

@@ -14,14 +14,14 @@
 #include "report/validation.h"
 
 namespace penstock {
-namespace {
 
-// Of an even number the lower of the two in the middle, so that it is a value that was measured.
 Duration median_of(std::vector<Duration> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
   std::nth_element(values.begin(), middle, values.end());
   return *middle;
 }
+
+namespace {
 
 Duration deviation_of(std::vector<Duration> values, Duration median) {
   for (Duration& value : values) value = value < median ? median - value : value - median;

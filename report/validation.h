@@ -14,8 +14,15 @@
 
 namespace penstock {
 
+// Steps at the beginning of a run that do not count, where it has more.
+constexpr int kWarmUpSteps = 3;
+
+// Of an even number the lower of the two in the middle, so that it is a value that was measured. At
+// least one value.
+Duration median_of(std::vector<Duration> values);
+
 struct ValidationOptions {
-  int warm_up = 3;          // steps at the beginning that do not count
+  int warm_up = kWarmUpSteps;
   double tolerance = 0.10;  // of the step time, relative to the measured one
 };
 

@@ -23,8 +23,6 @@
 namespace penstock {
 namespace {
 
-constexpr std::size_t kWarmUp = 3;
-
 Bytes for_micro_batches(const MemoryUse& memory) {
   return memory.stash + memory.working_peak + memory.communication;
 }
@@ -171,17 +169,14 @@ void DocumentRun::step_finished(const MeasuredStep& measured) {
 
 Duration DocumentRun::predicted() const {
   std::vector<Duration> times;
-  const std::size_t first = steps_.size() > kWarmUp ? kWarmUp : 0;
+  const std::size_t first = steps_.size() > kWarmUpSteps ? kWarmUpSteps : 0;
   for (std::size_t i = first; i < steps_.size(); ++i) times.push_back(steps_[i].predicted);
-  if (times.empty()) return {};
-  const auto middle = times.begin() + static_cast<std::ptrdiff_t>((times.size() - 1) / 2);
-  std::nth_element(times.begin(), middle, times.end());
-  return *middle;
+  return times.empty() ? Duration{} : median_of(std::move(times));
 }
 
 std::string DocumentRun::text() const {
   if (steps_.empty()) return "";
-  const std::size_t first = steps_.size() > kWarmUp ? kWarmUp : 0;
+  const std::size_t first = steps_.size() > kWarmUpSteps ? kWarmUpSteps : 0;
   Duration measured{}, predicted{}, planning{}, waited{};
   std::int64_t real = 0, padded = 0;
   const Step* tightest = &steps_.front();
