@@ -95,13 +95,16 @@ void add_notes(const ModelProfile& profile, const std::vector<GridRow>& rows,
 
 // EP of a model without experts would only shard its ranks otherwise than they are.
 std::string why_no_experts(const ModelProfile& profile, const OtherDegrees& others) {
-  const bool has_experts = std::ranges::any_of(
-      profile.section_types, [](const SectionType& type) { return type.expert_parameters > 0; });
-  if (others.expert <= 1 || has_experts) return {};
+  if (others.expert <= 1 || has_experts(profile)) return {};
   return "EP = " + std::to_string(others.expert) + ", but '" + profile.name + "' has no experts";
 }
 
 }  // namespace
+
+bool has_experts(const ModelProfile& profile) {
+  return std::ranges::any_of(profile.section_types,
+                             [](const SectionType& type) { return type.expert_parameters > 0; });
+}
 
 SectionTable price_sections(const ModelProfile& profile, const ClusterSpec& cluster,
                             const std::string& device, int tensor_degree, int samples,

@@ -52,9 +52,12 @@ struct SectionTable {
   std::vector<SectionNote> notes;      // by type
   int traffic_level = -1;  // the outermost level that those collectives and rings use; -1: none
 };
+
+bool has_experts(const ModelProfile& profile);
+
 // Collectives of tensor, context and expert parallelism that the profile gives apart are priced on
-// the links of the cluster. A decoder length is wanted where sections know one, and
-// refused where none does.
+// the links of the cluster. A decoder length is wanted where sections know one, and refused where
+// none does.
 SectionTable price_sections(const ModelProfile& profile, const ClusterSpec& cluster,
                             const std::string& device, int tensor_degree, int samples,
                             int sequence_length, const std::string& recompute,

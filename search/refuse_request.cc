@@ -5,6 +5,7 @@
 #include <string>
 
 #include "core/values/error.h"
+#include "costmodel/price_stages.h"
 #include "search/device_cluster.h"
 #include "simulator/schedules/schedules.h"
 
@@ -46,6 +47,11 @@ void refuse_request(const PlanInputs& inputs, const SearchRequest& request) {
     throw_bad_input("--top " + std::to_string(request.top) + ": at least one plan is to be shown");
   }
   refuse_pins(request.pins);
+  if (const int expert = request.pins.expert.value_or(1);
+      expert > 1 && !has_experts(*inputs.profile)) {
+    throw_bad_input("--pin EP=" + std::to_string(expert) + ": model '" + inputs.profile->name +
+                    "' has no experts");
+  }
   for (const std::string& name : request.pins.schedules) {
     if (find_schedule(name) == nullptr) static_cast<void>(make_schedule(name, {}));  // names them
   }
