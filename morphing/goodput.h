@@ -40,7 +40,7 @@ Goodput replay_availability(const Availability& recording, const std::vector<Run
                             const ChangeCosts& costs, ChangePolicy& policy);
 
 // The most steps that a job can keep which knows every loss beforehand, and so writes a checkpoint
-// before it where that is the best. Takes the square of the number of changes.
+// before a change, or none, whichever is the best. Takes the square of the number of changes.
 double most_steps(const Availability& recording, const std::vector<Rung>& rungs,
                   const ChangeCosts& costs);
 

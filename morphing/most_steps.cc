@@ -3,12 +3,12 @@
 // A segment runs one rung from change i to change j. Changes at events suffice: a change for the
 // better gains when it moves back to the last event, one for the worse when it waits for the next
 // one. What a segment can run is bounded by the GPUs that are there all the time from i to j: where
-// only their number is known the smallest number, else the GPUs of the machines that survive. Two
-// rungs matter: the fastest of these, and the fastest that the losses at j leave whole.
+// only their number is known the smallest number, else the GPUs of the machines that survive. The
+// fastest rung on these is the best: whether the losses at j leave it whole changes no cost.
 //
 // Two values per change, since the next start costs write + restart after a plan that ran and was
-// saved (`saved`), and only the restart after a wait, or after a loss that took what was not in a
-// checkpoint (`stopped`). O(K^2) for K changes.
+// saved (`saved`), and only the restart after a wait, or where what was not in a checkpoint was
+// given up (`stopped`), which pays right after one was written. O(K^2) for K changes.
 #include <algorithm>
 #include <limits>
 
@@ -69,19 +69,16 @@ class Hindsight {
     int there = recording_.changes[i].gpus;
     for (std::size_t j = i + 1; j < at_.size(); ++j) {
       const bool is_end = j + 1 == at_.size();
-      const int left = is_end ? there : left_after(i, j, there);
-      run(i, j, there, left);
-      if (left < there) run(i, j, left, left);
-      there = left;
+      run(i, j, there);
+      if (!is_end) there = left_after(i, j, there);
       if (!fastest_[static_cast<std::size_t>(there)]) return;
     }
   }
 
-  // The fastest rung on `gpus` from change i to change j, after which `left` of them are there.
-  void run(std::size_t i, std::size_t j, int gpus, int left) {
+  // The fastest rung on `gpus` from change i to change j.
+  void run(std::size_t i, std::size_t j, int gpus) {
     const auto rung = fastest_[static_cast<std::size_t>(gpus)];
     if (!rung) return;
-    const bool is_whole = rungs_[*rung].gpus <= left;
     const double speed = rungs_[*rung].steps_per_second();
     const Duration after_save = i == 0 ? Duration{} : costs_.planned();
     const Duration after_stop = i == 0 ? Duration{} : costs_.restart;
@@ -90,7 +87,7 @@ class Hindsight {
       const Duration runs = std::max(Duration{}, at_[j] - at_[i] - cost);
       const double kept = value + speed * to_seconds(runs);
       improve(saved_[j], kept);
-      if (is_whole) continue;
+      if (kept <= stopped_[j]) continue;
       const Duration unsaved = costs_.every > Duration{} ? runs % costs_.every : Duration{};
       improve(stopped_[j], kept - speed * to_seconds(unsaved));
     }

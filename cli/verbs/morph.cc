@@ -28,6 +28,7 @@
 #include "report/result_json.h"
 #include "report/words.h"
 #include "studies/book_rungs.h"
+#include "studies/compare_policies.h"
 
 namespace penstock {
 namespace {
@@ -41,7 +42,6 @@ constexpr const char* kExamples =
 
 constexpr const char* kTraceExample =
     "--trace trace.csv; data/availability has recordings of clouds";
-constexpr const char* kHindsight = "hindsight";
 
 // Parcae (NSDI'24) measured 29 to 43 s for a restart of 1 to 32 nodes.
 constexpr const char* kStart = "30s";
@@ -151,7 +151,7 @@ std::string recording_text(const PlanBook& book, const Availability& recording,
                            const std::string& path, std::size_t plans) {
   int least = recording.changes.front().gpus;
   for (const AvailabilityChange& change : recording.changes) least = std::min(least, change.gpus);
-  return fmt::format(
+  std::string text = fmt::format(
       "{} by {} on {}: {} h, {} to {} GPUs, {}{}", book.profile.name,
       count_of(static_cast<std::int64_t>(plans), "plan"),
       std::filesystem::path(path).filename().string(), fixed(hours_of(recording), 1), least,
@@ -159,6 +159,11 @@ std::string recording_text(const PlanBook& book, const Availability& recording,
       recording.names_machines()
           ? ", " + count_of(static_cast<std::int64_t>(recording.machines.size()), "machine")
           : "; idle GPUs are lost first");
+  if (most_gpus(book) < most_gpus(recording)) {
+    text += fmt::format(". The book has plans for up to {}; more of them are idle",
+                        count_of(most_gpus(book), "GPU"));
+  }
+  return text;
 }
 
 std::string costs_text(const PlanBook& book, const ChangeCosts& costs) {
@@ -171,55 +176,6 @@ std::string costs_text(const PlanBook& book, const ChangeCosts& costs) {
           ? fmt::format("Losses are announced {} before", to_text(costs.notice))
           : "Losses take what is not in a checkpoint",
       to_text(costs.every));
-}
-
-PolicyResult replayed(std::string name, const Availability& recording,
-                      const std::vector<Rung>& rungs, const ChangeCosts& costs,
-                      std::unique_ptr<ChangePolicy> policy) {
-  const Goodput goodput = replay_availability(recording, rungs, costs, *policy);
-  std::vector<PolicyStart> starts;
-  starts.reserve(goodput.starts.size());
-  for (const RungStart& start : goodput.starts) {
-    starts.push_back({start.at, start.rung ? rungs[*start.rung].gpus : 0, start.broken});
-  }
-  return {std::move(name), goodput.steps, goodput.lost_steps, goodput.changes, goodput.restarting,
-          goodput.waiting, true,          std::move(starts)};
-}
-
-// With which a job begins; none where it has devices of several types, whose D alone cannot change.
-const Plan* first_plan(const PlanBook& book, const Availability& recording) {
-  for (const AvailabilityChange& change : recording.changes) {
-    const Plan* found = nullptr;
-    for (const BookPage& page : book.pages) {
-      if (page.gpus <= change.gpus && page.plan) found = &*page.plan;
-    }
-    if (found != nullptr) return found->is_mixed() || !found->has_even_batch() ? nullptr : found;
-  }
-  return nullptr;
-}
-
-std::vector<PolicyResult> compare_policies(const PlanBook& book, const Availability& recording,
-                                           const std::vector<Rung>& rungs,
-                                           const ChangeCosts& costs) {
-  std::vector<PolicyResult> results;
-  const auto add = [&](std::string name, const std::vector<Rung>& of,
-                       std::unique_ptr<ChangePolicy> policy) {
-    results.push_back(replayed(std::move(name), recording, of, costs, std::move(policy)));
-  };
-  add("penstock", rungs, expected_gain_policy(recording, rungs, costs));
-  add("always the fastest", rungs, always_policy(rungs));
-  add("never change", rungs, never_policy(rungs));
-  if (const Plan* first = first_plan(book, recording)) {
-    const std::vector<Rung> data_only = data_only_rungs(book, *first, most_gpus(recording));
-    add("DP only (Varuna)", data_only, always_policy(data_only));
-  }
-  add("restart all (torchrun)", rungs, restart_all_policy(rungs));
-  const auto add_bound = [&](std::string name, double steps) {
-    results.push_back({std::move(name), steps, 0.0, 0, {}, {}, false});
-  };
-  add_bound(kHindsight, most_steps(recording, rungs, costs));
-  add_bound("free changes", steps_of_free_changes(recording, rungs));
-  return results;
 }
 
 GoodputReport report_of(const PlanBook& book, const Availability& recording,
@@ -253,7 +209,7 @@ GoodputReport report_of(const PlanBook& book, const Availability& recording,
   const double price = given.price ? parse_number("--usd-per-gpu-hour", *given.price, 0.0, 1e6)
                                    : book.cluster.device_types.front().usd_per_hour;
   report.usd = usd_paid(recording, price);
-  report.policies = compare_policies(book, recording, rungs, costs);
+  report.policies = compare_policies(book, recording, costs);
   report.hindsight = kHindsight;
   return report;
 }
