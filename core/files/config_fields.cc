@@ -1,6 +1,25 @@
 #include "core/files/config_fields.h"
 
 namespace penstock {
+namespace {
+
+int number_of(const JsonReader& value, int least) {
+  const auto whole = [&](const JsonReader& number) {
+    return static_cast<int>(number.integer(least, ConfigFields::kLargestSize));
+  };
+  if (value.value().kind() != Json::Kind::kArray || value.elements().empty()) return whole(value);
+  const int first = whole(value.elements().front());
+  for (const JsonReader& element : value.elements()) {
+    if (whole(element) != first) {
+      element.fail("its layers are not alike (" + std::to_string(first) + " and " +
+                   std::to_string(whole(element)) +
+                   "); such a model is not estimated: measure it with penstock profile");
+    }
+  }
+  return first;
+}
+
+}  // namespace
 
 std::optional<JsonReader> ConfigFields::present(std::string_view name) {
   asked_.emplace(name);
@@ -13,9 +32,7 @@ std::optional<int> ConfigFields::size(Names names, int least) {
   std::optional<int> found;
   for (const std::string_view name : names) {
     const auto value = present(name);  // asked of all, so that none counts as unknown
-    if (value && !found) {
-      found = static_cast<int>(value->integer(least, kLargestSize));
-    }
+    if (value && !found) found = number_of(*value, least);
   }
   return found;
 }

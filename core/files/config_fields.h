@@ -27,7 +27,8 @@ class ConfigFields {
 
   // The member, unless it is missing or null.
   [[nodiscard]] std::optional<JsonReader> present(std::string_view name);
-  // The first of the names that is present, as a whole number in [least, kLargestSize].
+  // The first of the names that is present, as a whole number in [least, kLargestSize], or a list
+  // of one such number for every layer.
   [[nodiscard]] std::optional<int> size(Names names, int least = 1);
   [[nodiscard]] std::optional<int> size(List names, int least = 1) {
     return size(Names(names.begin(), names.size()), least);
@@ -50,12 +51,12 @@ class ConfigFields {
 // First present wins (docs/estimates.md, "What is read of a config.json").
 inline constexpr std::array<std::string_view, 4> kLayerNames{"num_hidden_layers", "n_layer",
                                                              "num_layers", "n_layers"};
-inline constexpr std::array<std::string_view, 4> kHiddenNames{"hidden_size", "n_embd", "n_embed",
-                                                              "d_model"};
-inline constexpr std::array<std::string_view, 4> kHeadNames{"num_attention_heads", "n_head",
-                                                            "num_heads", "n_heads"};
-inline constexpr std::array<std::string_view, 5> kFeedForwardNames{
-    "intermediate_size", "n_inner", "ffn_dim", "d_ff", "ffn_hidden_size"};
+inline constexpr std::array<std::string_view, 5> kHiddenNames{"hidden_size", "n_embd", "n_embed",
+                                                              "d_model", "dim"};
+inline constexpr std::array<std::string_view, 5> kHeadNames{
+    "num_attention_heads", "n_head", "num_heads", "n_heads", "attention_heads"};
+inline constexpr std::array<std::string_view, 7> kFeedForwardNames{
+    "intermediate_size", "n_inner", "ffn_dim", "d_ff", "ffn_hidden_size", "hidden_dim", "dff"};
 inline constexpr std::array<std::string_view, 3> kKeyValueHeadNames{"num_key_value_heads",
                                                                     "n_head_kv", "num_kv_heads"};
 inline constexpr std::array<std::string_view, 7> kPositionNames{

@@ -45,9 +45,11 @@ void check_visits(const ExpertFields& from, int count, const std::optional<int>&
 }
 
 Layers dense_layers(const ExpertFields& from, Layers dense, const std::optional<Layers>& listed) {
-  const int first_dense = from.fields.size({"first_k_dense_replace"}, 0).value_or(0);
+  const int first_dense =
+      from.fields.size({"first_k_dense_replace", "moe_layer_start_index"}, 0).value_or(0);
   const int every =
-      from.fields.size({"interleave_moe_layer_step", "decoder_sparse_step"}).value_or(1);
+      from.fields.size({"interleave_moe_layer_step", "decoder_sparse_step", "moe_layer_interval"})
+          .value_or(1);
   for (int layer = 0; layer < from.layers; ++layer) {
     const bool has_experts =
         listed ? std::count(listed->begin(), listed->end(), layer) > 0 : (layer + 1) % every == 0;
@@ -63,10 +65,11 @@ Layers dense_layers(const ExpertFields& from, Layers dense, const std::optional<
 std::optional<ExpertLayers> read_expert_layers(const ExpertFields& from) {
   ConfigFields& fields = from.fields;
   const auto count = from.perceptron.size(kExpertNames);
-  const auto per_token =
-      from.perceptron.size({"num_experts_per_tok", "num_experts_per_token", "moe_top_k"});
+  const auto per_token = from.perceptron.size(
+      {"num_experts_per_tok", "num_experts_per_token", "moe_top_k", "moe_k", "moe_topk"});
   const auto width = fields.size({"moe_intermediate_size"});
-  const auto shared = fields.size({"n_shared_experts"}, 0);
+  const auto shared =
+      fields.size({"n_shared_experts", "num_shared_expert", "moe_num_shared_experts"}, 0);
   const auto gated_width = fields.size({"shared_expert_intermediate_size"}, 0);
   const auto shared_width = fields.size({"shared_intermediate_size"}, 0);
   ExpertLayers out;

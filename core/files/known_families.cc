@@ -42,10 +42,40 @@ constexpr KnownFamily side_by_side(std::string_view name, std::string_view model
   return family;
 }
 
-constexpr KnownFamily encoder(std::string_view name, std::string_view model_type) {
+constexpr KnownFamily encoder(std::string_view name, std::string_view model_type,
+                              int token_types = 2) {
   KnownFamily family = with_biases(name, model_type, true, 0);
   family.head_bias = family.embedding_norm = true;
+  family.final_norm = family.causal = false;
+  family.token_types = token_types;
+  return family;
+}
+
+// Of its first layer the norm before attention is left out, which makes room for the embedding's.
+constexpr KnownFamily modern_bert() {
+  KnownFamily family{.name = "ModernBertForMaskedLM", .model_type = "modernbert"};
+  family.tied = family.head_bias = true;
   family.causal = false;
+  family.whole_every = 3;
+  return family;
+}
+
+// GPT: as GPT-2, with norms behind what they belong to.
+constexpr KnownFamily first_gpt() {
+  KnownFamily family = with_biases("OpenAIGPTLMHead", "openai-gpt", true, 0);
+  family.final_norm = false;
+  return family;
+}
+
+constexpr KnownFamily ctrl() {
+  KnownFamily family = with_biases("CTRLLMHead", "ctrl", true, -1);
+  family.head_bias = true;
+  return family;
+}
+
+constexpr KnownFamily jais() {
+  KnownFamily family = with_biases("JAISLMHead", "jais", true, -1);
+  family.gated = true;
   return family;
 }
 
@@ -74,16 +104,19 @@ constexpr std::array kFamilies{
     KnownFamily{.name = "DeepseekV2", .model_type = "deepseek_v2"},
     KnownFamily{.name = "DeepseekV3", .model_type = "deepseek_v3"},
     KnownFamily{.name = "Gemma", .model_type = "gemma", .tied = true},
-    KnownFamily{.name = "Gemma2", .model_type = "gemma2", .tied = true, .norms = 4},
+    KnownFamily{
+        .name = "Gemma2", .model_type = "gemma2", .tied = true, .norms = 4, .whole_every = 2},
     KnownFamily{.name = "Gemma3",
                 .model_type = "gemma3_text",
                 .tied = true,
                 .norms = 4,
-                .query_key_norm = kHead},
+                .query_key_norm = kHead,
+                .whole_every = 6},
     KnownFamily{.name = "Phi3", .model_type = "phi3"},
     KnownFamily{.name = "PhiMoE", .model_type = "phimoe", .norm_bias = true},
     KnownFamily{.name = "Olmo", .model_type = "olmo", .norms = 0, .final_norm = false},
     KnownFamily{.name = "Olmo2", .model_type = "olmo2", .query_key_norm = kWhole},
+    KnownFamily{.name = "Olmo3", .model_type = "olmo3", .query_key_norm = kWhole, .whole_every = 4},
     KnownFamily{.name = "Olmoe", .model_type = "olmoe", .query_key_norm = kWhole},
     KnownFamily{.name = "Granite", .model_type = "granite"},
     KnownFamily{.name = "GraniteMoe", .model_type = "granitemoe"},
@@ -95,15 +128,35 @@ constexpr std::array kFamilies{
     KnownFamily{.name = "ChatGLM", .model_type = "chatglm", .query_key_value_bias = true},
     KnownFamily{.name = "Glm", .model_type = "glm", .query_key_value_bias = true},
     KnownFamily{.name = "Glm4", .model_type = "glm4", .norms = 4},
+    KnownFamily{.name = "Glm4Moe", .model_type = "glm4_moe"},
+    KnownFamily{
+        .name = "Exaone4", .model_type = "exaone4", .query_key_norm = kHead, .whole_every = 4},
+    KnownFamily{.name = "Dots1", .model_type = "dots1", .query_key_norm = kHead},
+    KnownFamily{.name = "MiniMaxM2", .model_type = "minimax_m2", .query_key_norm = kWhole},
+    KnownFamily{.name = "HunYuanMoEV1",
+                .model_type = "hunyuan_v1_moe",
+                .tied = true,
+                .query_key_norm = kHead},
+    KnownFamily{.name = "HunYuanDenseV1",
+                .model_type = "hunyuan_v1_dense",
+                .tied = true,
+                .query_key_norm = kHead},
+    KnownFamily{.name = "Ernie4_5", .model_type = "ernie4_5", .tied = true},
+    KnownFamily{.name = "Ernie4_5_Moe", .model_type = "ernie4_5_moe", .tied = true},
+    KnownFamily{
+        .name = "Apertus", .model_type = "apertus", .gated = false, .query_key_norm = kHead},
+    KnownFamily{.name = "Arcee", .model_type = "arcee", .gated = false},
     KnownFamily{.name = "Cohere", .model_type = "cohere", .tied = true, .norms = 1},
-    KnownFamily{.name = "Cohere2", .model_type = "cohere2", .tied = true, .norms = 1},
+    KnownFamily{
+        .name = "Cohere2", .model_type = "cohere2", .tied = true, .norms = 1, .whole_every = 4},
     KnownFamily{.name = "Dbrx", .model_type = "dbrx"},
     KnownFamily{.name = "GptOss",
                 .model_type = "gpt_oss",
                 .query_key_value_bias = true,
                 .output_bias = true,
                 .expert_biases = true,
-                .attention_sinks = true},
+                .attention_sinks = true,
+                .whole_every = 2},
     KnownFamily{.name = "Nemotron", .model_type = "nemotron", .gated = false, .norm_bias = true},
     KnownFamily{.name = "MPT", .model_type = "mpt", .gated = false, .tied = true},
     with_biases("Starcoder2", "starcoder2", true, -1),
@@ -125,30 +178,55 @@ constexpr std::array kFamilies{
                 .multi_query = true},
     encoder("BertForMaskedLM", "bert"),
     encoder("RobertaForMaskedLM", "roberta"),
+    encoder("DistilBertForMaskedLM", "distilbert", 0),
+    modern_bert(),
+    first_gpt(),
+    jais(),
+    ctrl(),
+    with_biases("XGLM", "xglm", true, -1),
 };
 
 // Other names of the same.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 24> kAliases{{
-    {"qwen2_vl", "qwen2"},         {"qwen2_vl_text", "qwen2"},
-    {"qwen2_5_vl", "qwen2"},       {"qwen2_5_vl_text", "qwen2"},
-    {"qwen3_vl_text", "qwen3"},    {"qwen3_vl_moe_text", "qwen3_moe"},
-    {"deepseek", "llama"},         {"kimi_k2", "deepseek_v3"},
-    {"gemma3", "gemma3_text"},     {"RefinedWeb", "falcon"},
-    {"RefinedWebModel", "falcon"}, {"ministral", "mistral"},
-    {"exaone", "llama"},           {"smollm3", "llama"},
-    {"seed_oss", "llama"},         {"internlm", "internlm2"},
-    {"aquila", "llama"},           {"yi", "llama"},
-    {"xlm-roberta", "roberta"},    {"camembert", "roberta"},
-    {"data2vec-text", "roberta"},  {"stablelm_epoch", "stablelm"},
-    {"phi-msft", "phi"},           {"llama4", "llama4_text"},
+constexpr std::array<std::pair<std::string_view, std::string_view>, 27> kAliases{{
+    {"qwen2_vl", "qwen2"},
+    {"qwen2_vl_text", "qwen2"},
+    {"qwen2_5_vl", "qwen2"},
+    {"qwen2_5_vl_text", "qwen2"},
+    {"qwen3_vl_text", "qwen3"},
+    {"qwen3_vl_moe_text", "qwen3_moe"},
+    {"deepseek", "llama"},
+    {"kimi_k2", "deepseek_v3"},
+    {"gemma3", "gemma3_text"},
+    {"RefinedWeb", "falcon"},
+    {"RefinedWebModel", "falcon"},
+    {"ministral", "mistral"},
+    {"exaone", "llama"},
+    {"smollm3", "llama"},
+    {"seed_oss", "llama"},
+    {"internlm", "internlm2"},
+    {"aquila", "llama"},
+    {"yi", "llama"},
+    {"xlm-roberta", "roberta"},
+    {"camembert", "roberta"},
+    {"data2vec-text", "roberta"},
+    {"stablelm_epoch", "stablelm"},
+    {"phi-msft", "phi"},
+    {"llama4", "llama4_text"},
+    {"minicpm", "llama"},
+    {"glm4v_text", "glm4"},
+    {"glm4v_moe_text", "glm4_moe"},
 }};
 
 constexpr std::string_view kStateSpace = "a state-space or hybrid model";
 constexpr std::string_view kTwoStacks = "an encoder-decoder model";
 constexpr std::string_view kShared = "a model whose layers share their weights";
 constexpr std::string_view kUnequal = "a model whose layers are not alike";
+constexpr std::string_view kOtherAttention = "a model with another kind of attention";
+constexpr std::string_view kOtherInput = "a model of other input than text";
+constexpr std::string_view kBeside = "a model with a perceptron beside its experts";
+constexpr std::string_view kFewBits = "a model that is trained with weights of three values";
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 46> kOtherKinds{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 65> kOtherKinds{{
     {"mamba", kStateSpace},
     {"mamba2", kStateSpace},
     {"falcon_mamba", kStateSpace},
@@ -195,6 +273,25 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 46> kOtherKi
     {"gemma3n", kUnequal},
     {"gemma3n_text", kUnequal},
     {"funnel", kUnequal},
+    {"deberta", kOtherAttention},
+    {"deberta-v2", kOtherAttention},
+    {"xlnet", kOtherAttention},
+    {"transfo-xl", kOtherAttention},
+    {"longformer", kOtherAttention},
+    {"big_bird", kOtherAttention},
+    {"reformer", kOtherAttention},
+    {"deepseek_v32", kOtherAttention},
+    {"clip", kOtherInput},
+    {"clip_text_model", kOtherInput},
+    {"siglip", kOtherInput},
+    {"siglip_text_model", kOtherInput},
+    {"wav2vec2", kOtherInput},
+    {"hubert", kOtherInput},
+    {"wavlm", kOtherInput},
+    {"arctic", kBeside},
+    {"bitnet", kFewBits},
+    {"hymba", kStateSpace},
+    {"phi4flash", kStateSpace},
 }};
 
 // After configuration_*.py of transformers: the defaults of LlamaConfig, MistralConfig,

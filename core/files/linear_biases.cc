@@ -31,6 +31,7 @@ LinearBiases read_linear_biases(ConfigFields& fields, const KnownFamily& family)
     const auto& output = family.name == "InternLM2" ? query : attention;
     biases.output = output.value_or(biases.output);
   }
+  if (const auto output = fields.boolean("attention_out_bias")) biases.output = *output;  // Seed
   biases.perceptron = fields.boolean("mlp_bias").value_or(all.value_or(family.perceptron_bias));
   if (family.name == "MPT") biases.norm = all;
   return biases;

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/files/attention_window.h"
 #include "core/files/config_fields.h"
 #include "core/files/expert_layers.h"
 #include "core/files/known_families.h"
@@ -233,7 +234,7 @@ class ArchitectureReader {
 
   std::string activation() {
     for (const std::string_view name : {"hidden_act", "activation_function", "hidden_activation",
-                                        "mlp_hidden_act", "activation"}) {
+                                        "mlp_hidden_act", "activation", "afn"}) {
       const auto value = fields_.present(name);
       if (value && value->value().kind() == Json::Kind::kString) return value->string();
     }
@@ -247,6 +248,7 @@ class ArchitectureReader {
       if (type) return type->find("glu") != std::string::npos;
     }
     if (family_) return family_->gated;
+    refuse_unknown_class();
     const std::string name = activation();
     const bool gated = name.empty() || is_gated_activation(name);
     const bool layer_norm = has_layer_norm();
@@ -257,6 +259,20 @@ class ArchitectureReader {
            " biases, no learned positions (architecture " + in_quotes(model_.family) +
            " is not known)");
     return gated;
+  }
+
+  // Only a causal language model may be read as a decoder like Llama.
+  void refuse_unknown_class() {
+    const auto classes = fields_.present("architectures");
+    if (!classes || classes->elements().empty()) return;
+    const std::string name = classes->elements().front().string();
+    for (const std::string_view causal : {"CausalLM", "LMHeadModel", "Generation", "LMHead"}) {
+      if (name.ends_with(causal)) return;
+    }
+    fail(in_quotes(name) +
+         " is not known, and its name is not that of a causal language model: "
+         "measure it instead: penstock profile, or write a penstock.profile/1 by hand "
+         "(docs/file_formats.md), and plan from that");
   }
 
   [[nodiscard]] bool has_layer_norm() {
@@ -305,8 +321,12 @@ class ArchitectureReader {
       fail(std::to_string(model_.key_value_heads) + " key-value heads do not divide " +
            std::to_string(model_.heads) + " heads; correct one of them");
     }
-    if (fields_.boolean("use_sliding_window").value_or(true)) {
-      model_.window = fields_.size({"sliding_window"}).value_or(0);
+    const AttentionWindow window = read_attention_window(fields_, family(), model_.layers);
+    model_.window = window.tokens;
+    if (window.layers < model_.layers && window.tokens > 0) {
+      assume("attention reaches back " + std::to_string(window.tokens) + " tokens in " +
+             std::to_string(window.layers) + " of " + std::to_string(model_.layers) +
+             " layers; longer sequences take more time than estimated, where all do");
     }
   }
 
@@ -350,8 +370,7 @@ class ArchitectureReader {
     model_.final_norm = family.final_norm;
     model_.attention_sinks = family.attention_sinks;
     if (!family.causal) {
-      model_.token_types = fields_.size({"type_vocab_size"}, 0).value_or(2);
-      model_.final_norm = false;
+      model_.token_types = fields_.size({"type_vocab_size"}, 0).value_or(family.token_types);
       model_.head_transform = true;
     }
     if (family.name == "StableLm" && fields_.boolean("use_parallel_residual").value_or(false)) {
@@ -360,6 +379,18 @@ class ArchitectureReader {
     if (family.name == "Falcon") read_falcon_norms();
     extra_heads_ = fields_.size({"num_nextn_predict_layers", "mtp_num_hidden_layers"}, 0);
     narrow_embedding_ = fields_.size({"word_embed_proj_dim"});
+    refuse_other_embedding();
+  }
+
+  // A projection between embedding and layers, as ELECTRA's small models have it.
+  void refuse_other_embedding() {
+    const auto other = fields_.size({"embedding_size"});
+    if (other && *other != model_.hidden) {
+      fail("embedding_size " + std::to_string(*other) + " is not the width of the layers, " +
+           std::to_string(model_.hidden) +
+           ": such embeddings are not estimated; measure the "
+           "model instead: penstock profile");
+    }
   }
 
   // Linear biases of attention or rotary positions instead of a table.
@@ -386,10 +417,13 @@ class ArchitectureReader {
 
   void read_query_key_norm() {
     QueryKeyNorm norm = family().query_key_norm;
-    const bool by_switch = family().name.starts_with("Cohere") || family().name == "StableLm";
+    const bool whole = family().name.starts_with("Cohere") || family().name == "StableLm";
     const bool asked = fields_.boolean("use_qk_norm").value_or(false) ||
-                       fields_.boolean("qk_layernorm").value_or(false);
-    if (by_switch && asked) norm = QueryKeyNorm::kWhole;
+                       fields_.boolean("qk_layernorm").value_or(false) ||
+                       fields_.boolean("qk_norm").value_or(false);
+    if (whole && asked) norm = QueryKeyNorm::kWhole;
+    // Llama 4's has no weights.
+    if ((!family_ || family().name == "Glm4Moe") && asked) norm = QueryKeyNorm::kPerHead;
     if (attention_ && attention_->boolean("qk_ln").value_or(false)) norm = QueryKeyNorm::kWhole;
     if (norm == QueryKeyNorm::kPerHead) model_.query_key_norm = 2 * model_.head_width;
     if (norm == QueryKeyNorm::kWhole) {

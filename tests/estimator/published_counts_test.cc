@@ -274,6 +274,87 @@ constexpr Published kPublished[] = {
     {"GPT-NeoX-20B", R"("model_type": "gpt_neox", "num_hidden_layers": 44, "hidden_size": 6144,
       "num_attention_heads": 64, "intermediate_size": 24576, "vocab_size": 50432)",
      20'554'567'680},
+    // Worked out, as are those up to the end: sums over the shapes of all tensors. Of models whose
+    // router has offsets of expert scores these are left out, as of DeepSeek-V3.
+    {"OLMo-3-7B", R"("architectures": ["Olmo3ForCausalLM"], "model_type": "olmo3",
+      "num_hidden_layers": 32, "hidden_size": 4096, "num_attention_heads": 32,
+      "intermediate_size": 11008, "sliding_window": 4096, "vocab_size": 100278)",
+     7'298'011'136},
+    {"Seed-OSS-36B", R"("model_type": "seed_oss", "num_hidden_layers": 64, "hidden_size": 5120,
+      "num_attention_heads": 80, "num_key_value_heads": 8, "head_dim": 128,
+      "intermediate_size": 27648, "attention_bias": true, "attention_out_bias": false,
+      "vocab_size": 155136)",
+     36'151'104'512},
+    {"EXAONE-4.0-32B", R"("model_type": "exaone4", "num_hidden_layers": 64, "hidden_size": 5120,
+      "num_attention_heads": 40, "num_key_value_heads": 8, "intermediate_size": 27392,
+      "sliding_window": 4096, "sliding_window_pattern": "LLLG", "vocab_size": 102400)",
+     32'003'216'384},
+    {"GLM-4.5-Air", R"("model_type": "glm4_moe", "num_hidden_layers": 46, "hidden_size": 4096,
+      "num_attention_heads": 96, "num_key_value_heads": 8, "head_dim": 128,
+      "intermediate_size": 10944, "moe_intermediate_size": 1408, "n_routed_experts": 128,
+      "n_shared_experts": 1, "num_experts_per_tok": 8, "first_k_dense_replace": 1,
+      "attention_bias": true, "use_qk_norm": false, "vocab_size": 151552)",
+     106'852'245'504},
+    {"GLM-4.5", R"("model_type": "glm4_moe", "num_hidden_layers": 92, "hidden_size": 5120,
+      "num_attention_heads": 96, "num_key_value_heads": 8, "head_dim": 128,
+      "intermediate_size": 12288, "moe_intermediate_size": 1536, "n_routed_experts": 160,
+      "n_shared_experts": 1, "num_experts_per_tok": 8, "first_k_dense_replace": 3,
+      "attention_bias": true, "use_qk_norm": true, "vocab_size": 151552)",
+     352'797'814'784},
+    {"dots.llm1", R"("model_type": "dots1", "num_hidden_layers": 62, "hidden_size": 4096,
+      "num_attention_heads": 32, "num_key_value_heads": 32, "head_dim": 128,
+      "intermediate_size": 10944, "moe_intermediate_size": 1408, "n_routed_experts": 128,
+      "n_shared_experts": 2, "num_experts_per_tok": 6, "first_k_dense_replace": 1,
+      "vocab_size": 152064)",
+     142'774'373'888},
+    {"MiniMax-M2", R"("model_type": "minimax_m2", "num_hidden_layers": 62, "hidden_size": 3072,
+      "num_attention_heads": 48, "num_key_value_heads": 8, "head_dim": 128,
+      "intermediate_size": 1536, "num_local_experts": 256, "num_experts_per_tok": 8,
+      "use_qk_norm": true, "vocab_size": 200064)",
+     228'689'748'992},
+    // Sizes as lists, one per layer.
+    {"Hunyuan-A13B", R"("architectures": ["HunYuanMoEV1ForCausalLM"],
+      "model_type": "hunyuan_v1_moe", "num_hidden_layers": 32, "hidden_size": 4096,
+      "num_attention_heads": 32, "num_key_value_heads": 8, "intermediate_size": 3072,
+      "moe_intermediate_size": [3072, 3072], "num_experts": 64, "moe_topk": [8, 8],
+      "num_shared_expert": [1, 1], "use_qk_norm": true, "tie_word_embeddings": true,
+      "vocab_size": 128167)",
+     80'393'183'232},
+    {"ERNIE-4.5-21B-A3B", R"("model_type": "ernie4_5_moe", "num_hidden_layers": 28,
+      "hidden_size": 2560, "num_attention_heads": 20, "num_key_value_heads": 4, "head_dim": 128,
+      "intermediate_size": 12288, "moe_intermediate_size": 1536, "moe_num_experts": 64, "moe_k": 6,
+      "moe_num_shared_experts": 2, "moe_layer_start_index": 1, "moe_layer_interval": 1,
+      "use_bias": false, "tie_word_embeddings": true, "vocab_size": 103424)",
+     21'825'436'160},
+    // Without the two numbers of each layer's activation.
+    {"Apertus-8B", R"("model_type": "apertus", "num_hidden_layers": 32, "hidden_size": 4096,
+      "num_attention_heads": 32, "num_key_value_heads": 8, "intermediate_size": 21504,
+      "hidden_act": "xielu", "vocab_size": 131072)",
+     8'053'338'112},
+    {"AFM-4.5B", R"("model_type": "arcee", "num_hidden_layers": 36, "hidden_size": 2560,
+      "num_attention_heads": 20, "num_key_value_heads": 4, "intermediate_size": 18432,
+      "hidden_act": "relu2", "vocab_size": 128000)",
+     4'619'164'160},
+    {"GPT-1", R"("architectures": ["OpenAIGPTLMHeadModel"], "model_type": "openai-gpt",
+      "n_layer": 12, "n_embd": 768, "n_head": 12, "n_positions": 512, "afn": "gelu",
+      "vocab_size": 40478)",
+     116'534'784},
+    {"XGLM-7.5B", R"("model_type": "xglm", "num_layers": 32, "d_model": 4096,
+      "attention_heads": 32, "ffn_dim": 16384, "max_position_embeddings": 2048,
+      "activation_function": "gelu", "vocab_size": 256008)",
+     7'492'771'840},
+    {"CTRL", R"("architectures": ["CTRLLMHeadModel"], "model_type": "ctrl", "n_layer": 48,
+      "n_embd": 1280, "n_head": 16, "dff": 8192, "n_positions": 256, "vocab_size": 246534)",
+     1'637'964'550},
+    {"DistilBERT", R"("architectures": ["DistilBertForMaskedLM"], "model_type": "distilbert",
+      "n_layers": 6, "dim": 768, "n_heads": 12, "hidden_dim": 3072,
+      "max_position_embeddings": 512, "vocab_size": 30522)",
+     66'985'530},
+    {"ModernBERT-base", R"("architectures": ["ModernBertForMaskedLM"], "model_type": "modernbert",
+      "num_hidden_layers": 22, "hidden_size": 768, "num_attention_heads": 12,
+      "intermediate_size": 1152, "global_attn_every_n_layers": 3, "local_attention": 128,
+      "hidden_activation": "gelu", "vocab_size": 50368)",
+     149'655'232},
 };
 
 }  // namespace
@@ -297,4 +378,29 @@ TEST_CASE("models that come as files have the parameters that were published") {
   CHECK(parameter_count(file("mixtral-8x7b")) == 46'702'792'704);
   CHECK(active_parameter_count(file("mixtral-8x7b")) == 12'879'925'248);
   CHECK(parameter_count(file("deepseek-v2-lite")) == 15'706'484'224);
+}
+
+// Read as a decoder like Llama they had up to half as many parameters again.
+TEST_CASE("models of other kinds are refused, and it is said of what kind they are") {
+  const auto why = [](const std::string& fields) -> std::string {
+    try {
+      static_cast<void>(model_of("{" + fields + R"(, "num_hidden_layers": 12, "hidden_size": 768,
+          "num_attention_heads": 12, "intermediate_size": 3072, "vocab_size": 30522})"));
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  const auto says = [&](const std::string& fields, const std::string& words) {
+    return why(fields).find(words) != std::string::npos;
+  };
+  CHECK(says(R"("model_type": "deberta-v2")", "another kind of attention"));
+  CHECK(says(R"("model_type": "wav2vec2")", "other input than text"));
+  CHECK(says(R"("model_type": "bitnet")", "three values"));
+  CHECK(says(R"("model_type": "arctic")", "beside its experts"));
+  CHECK(says(R"("model_type": "new", "architectures": ["NewForMaskedLM"])",
+             "not that of a causal language model"));
+  CHECK(says(R"("model_type": "bert", "max_position_embeddings": 512, "embedding_size": 128)",
+             "embedding_size 128"));
+  CHECK(says(R"("model_type": "llama", "num_key_value_heads": [12, 4])", "layers are not alike"));
 }
