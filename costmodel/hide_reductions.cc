@@ -11,6 +11,20 @@ Duration shown(Duration whole, Duration beside, double bucket_share) {
   return std::max(scaled(whole, bucket_share), whole - beside);
 }
 
+// Megatron-LM's rule: its bucket holds for up to 40 replicas and grows with more, since every
+// bucket costs a ring's steps (distributed_data_parallel.py: max(40e6, 1e6 per replica)).
+constexpr double kReplicasOfBucket = 40.0;
+
+double bucket_of(const TrainingState& training, int copies) {
+  return static_cast<double>(training.bucket_parameters) *
+         std::max(1.0, copies / kReplicasOfBucket);
+}
+
+// What follows on the links of a rank with several chunks: the excess over the compute of another.
+Duration shown_between(Duration whole, Duration each, int count) {
+  return std::max(Duration{}, whole - count * each);
+}
+
 Duration last_backward(const ComputePrice& price, bool splits_backward) {
   return splits_backward ? price.weight_gradient.duration : price.fused_backward.duration;
 }
@@ -26,7 +40,7 @@ void hide_reductions(const TrainingState& training, const BucketRule& rule,
     const auto of_stage =
         static_cast<double>(parameters[static_cast<std::size_t>(stage) % parameters.size()]);
     if (of_stage <= 0.0) continue;
-    const double share = std::min(1.0, static_cast<double>(training.bucket_parameters) / of_stage);
+    const double share = std::min(1.0, bucket_of(training, rule.copies) / of_stage);
     Duration backward = Duration::max(), forward = Duration::max();
     for (const int shape : shapes.last) {
       backward =
@@ -35,10 +49,15 @@ void hide_reductions(const TrainingState& training, const BucketRule& rule,
     for (const int shape : shapes.first) {
       forward = std::min(forward, prices.compute_of(stage, shape).forward.duration);
     }
+    const bool in_between = rule.beside_other_chunks > 0 && stage >= rule.ranks;
+    const auto visible = [&](Duration whole, Duration beside) {
+      return in_between ? shown_between(whole, beside, rule.beside_other_chunks)
+                        : shown(whole, beside, share);
+    };
     if (rule.hides_reductions) {
-      step.reduce_gradient.duration = shown(step.reduce_gradient.duration, backward, share);
+      step.reduce_gradient.duration = visible(step.reduce_gradient.duration, backward);
     }
-    step.unshard.duration = shown(step.unshard.duration, forward, share);
+    step.unshard.duration = visible(step.unshard.duration, forward);
   }
 }
 

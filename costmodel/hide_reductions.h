@@ -21,6 +21,12 @@ struct BucketRule {
   // With FSDP a pipeline reduces a stage behind its last backward, not beside it (PyTorch's stages
   // switch the reductions of their backwards off).
   bool hides_reductions = true;
+  // A loop of chunks: behind the last backward of a chunk its rank still has so many backwards of
+  // the chunk before, and before the first forward of a chunk as many of that. 0: one chunk, or
+  // another map.
+  int beside_other_chunks = 0;
+  int ranks = 1;   // whose stages below this number are those of the first chunk
+  int copies = 1;  // of the weights, between which they are reduced
 };
 
 // Leaves of every reduction and gather what no compute hides; nothing changes where the profile

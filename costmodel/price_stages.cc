@@ -186,6 +186,18 @@ OuterShapes outer_shapes(const Plan& plan, int shapes) {
   return outer;
 }
 
+// Schedules on a loop take the micro-batches of a chunk P at a time, or all of them.
+BucketRule bucket_rule(const Plan& plan, bool splits_backward) {
+  BucketRule rule{splits_backward, plan.sharding != Sharding::kFsdp};
+  if (plan.stage_map == StageMap::kLoop && plan.chunks > 1 && plan.has_even_batch()) {
+    const std::int64_t of_replica = plan.global_batch / plan.micro_batch_size / plan.data;
+    rule.beside_other_chunks = static_cast<int>(std::min<std::int64_t>(plan.pipeline, of_replica));
+    rule.ranks = plan.pipeline;
+  }
+  rule.copies = plan.weight_copies();
+  return rule;
+}
+
 }  // namespace
 
 StagePricing price_stages(const ModelProfile& profile, const ClusterSpec& cluster, const Plan& plan,
@@ -204,9 +216,8 @@ StagePricing price_stages(const ModelProfile& profile, const PlanWiring& wiring,
   pricing.prices.norm = steps.norm;
   price_units(profile, wiring, plan, tables, pricing.prices);
   if (profile.training.bucket_parameters > 0) {
-    const BucketRule rule{splits_backward, plan.sharding != Sharding::kFsdp};
-    hide_reductions(profile.training, rule, outer_shapes(plan, pricing.prices.shapes),
-                    steps.parameters, pricing.prices);
+    hide_reductions(profile.training, bucket_rule(plan, splits_backward),
+                    outer_shapes(plan, pricing.prices.shapes), steps.parameters, pricing.prices);
   }
   pricing.ties = std::move(steps.ties);
   pricing.level_used = std::move(steps.level_used);

@@ -19,8 +19,8 @@ struct UnitTimes {
   Duration gather{};               // of weights; nothing where they stay whole (ZeRO-2)
   Duration scatter{}, reduce{};    // of gradients: within a group of shards, and over the groups
   Duration gather_copy{}, scatter_copy{};  // on the compute stream
-  // Of the gather and of the scatter, what keeps busy whoever computes beside them: where a rank's
-  // processor carries its messages itself.
+  // Of the gather and of the scatter, what keeps busy whoever computes beside them: a rank's
+  // processor that carries its messages itself, or the processors that NCCL's kernels take.
   Duration gather_busy{}, scatter_busy{};
 };
 

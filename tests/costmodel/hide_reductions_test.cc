@@ -84,5 +84,36 @@ TEST_CASE("a short last micro-batch hides no more than its own backward") {
   CHECK(prices.step[0].unshard.duration == 2us);           // beside a full forward, as before
 }
 
+// Chunks 0 and 1 of one rank: behind the last B of chunk 1 (80 us of reduction) come two of chunk
+// 0.
+TEST_CASE("the reduction of a later chunk hides behind the backwards of the one before") {
+  StagePrices prices = one_stage();
+  prices.stages = 2;
+  prices.compute.push_back(prices.compute[0]);
+  prices.step.push_back(prices.step[0]);
+  const StagePrices whole = prices;
+  BucketRule rule{false};
+  rule.ranks = 1;
+  rule.beside_other_chunks = 1;
+  hide_reductions(in_buckets_of(100), rule, kOneShape, {1000, 1000}, prices);
+  CHECK(prices.step[0].reduce_gradient.duration == 20us);  // as if it were alone
+  CHECK(prices.step[0].unshard.duration == 2us);
+  CHECK(prices.step[1].reduce_gradient.duration == 20us);  // 80 - 60, without a last bucket
+  CHECK(prices.step[1].unshard.duration == 0us);           // 20 of 30 us of a forward
+  prices = whole;
+  rule.beside_other_chunks = 2;
+  hide_reductions(in_buckets_of(100), rule, kOneShape, {1000, 1000}, prices);
+  CHECK(prices.step[1].reduce_gradient.duration == 0us);  // 80 of 2 * 60 us
+}
+
+TEST_CASE("a bucket grows with the replicas beyond 40") {
+  StagePrices prices = one_stage();
+  BucketRule rule{false};
+  rule.copies = 80;
+  hide_reductions(in_buckets_of(250), rule, kOneShape, kParameters, prices);
+  CHECK(prices.step[0].reduce_gradient.duration == 40us);  // half of it: 500 of 1,000
+  CHECK(prices.step[0].unshard.duration == 10us);
+}
+
 }  // namespace
 }  // namespace penstock
