@@ -509,7 +509,8 @@ SectionCounts count_end(const Architecture& model, EndKind kind, const CountKey&
   double products = real(table);
   counts.forward.products = {{tokens(key), real(rows), h, 1.0}};
   if (model.head_transform) {  // a layer h by h, and its norm
-    counts.parameters += Count{model.hidden} * (model.hidden + 1) + norm_weights(model);
+    counts.parameters += Count{model.hidden} * model.hidden + norm_weights(model) +
+                         (model.norm_bias ? model.hidden : 0);
     products += h * h;
     counts.forward.products.push_back({tokens(key), h, h, 1.0});
   }
@@ -517,14 +518,19 @@ SectionCounts count_end(const Architecture& model, EndKind kind, const CountKey&
   const double around = (kPassesOverHeadInput * tokens(key) * h + products) * e;
   const double forward = key.eager ? kHeadPassesForward : kFusedHeadPassesForward;
   const double backward = key.eager ? kHeadPassesBackward : kFusedHeadPassesBackward;
-  counts.forward.bytes = around + forward * kLogitBytes * logits;
-  counts.backward.bytes = 2.0 * around + backward * kLogitBytes * logits;
+  // In place they are written and read, then read and overwritten.
+  const double in_place = 2.0 * e * logits;
+  counts.forward.bytes = around + (key.loss_in_place ? in_place : forward * kLogitBytes * logits);
+  counts.backward.bytes =
+      2.0 * around + (key.loss_in_place ? in_place : backward * kLogitBytes * logits);
   if (key.tensor_degree > 1) {
     counts.traffic = traffic_of_head(tokens_bytes(model, key), whole(kLogitBytes * tokens(key)));
   }
-  counts.stash = whole(2.0 * tokens(key) * h * e + kLogitBytes * logits);
+  const double kept_logits = (key.loss_in_place ? e : kLogitBytes) * logits;
+  counts.stash = whole(2.0 * tokens(key) * h * e + kept_logits);
   counts.weight_stash = whole((tokens(key) * h + logits) * e);
-  counts.working_peak = whole(std::max((e + kLogitBytes) * logits, e * logits + e * products));
+  const double of_loss = std::max((e + kLogitBytes) * logits, e * logits + e * products);
+  counts.working_peak = whole(key.loss_in_place ? e * products : of_loss);
   counts.boundary = boundary_of(model, key);
   return counts;
 }

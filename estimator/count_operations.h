@@ -43,6 +43,8 @@ struct CountKey {
   double imbalance = 1.0;
   // Inputs of the layers' products in 8 bits.
   bool is_float8 = false;
+  // The loss is one kernel that leaves the gradients where the logits were.
+  bool loss_in_place = false;
 };
 
 // Of one layer's products or of its experts', which are one kernel.

@@ -242,8 +242,12 @@ class ProfileEstimate {
             experts.degree,
             experts.whole,
             request_.expert_imbalance,
-            float8_ != nullptr};
+            float8_ != nullptr,
+            loss_in_place()};
   }
+
+  // llm-foundry's default for MPT (loss_fn: fused_crossentropy).
+  [[nodiscard]] bool loss_in_place() const { return model_.family == "MPT" && !curve_.eager; }
 
   // Without the collectives, which are priced from the cluster's links.
   [[nodiscard]] WorkTimes times(Work work, Direction direction, Place place) const {
@@ -375,6 +379,11 @@ class ProfileEstimate {
     if (degrees_.size() > 1 && request_.sequence_parallel) {
       list.emplace_back(
           "sequence parallelism where TP > 1: norms and residuals are divided over the TP ranks");
+    }
+    if (loss_in_place()) {
+      list.emplace_back(
+          "the loss is one kernel that leaves its gradients in the logits' place "
+          "(llm-foundry's default)");
     }
     list.push_back(selective_text());
     list.emplace_back(

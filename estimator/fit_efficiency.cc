@@ -99,7 +99,12 @@ class Fit {
   // Of `groups` groups, or with one share for all of them.
   Fit(const Pointers& rows, int groups, bool by_group) : loss_(rows) {
     model_.products.resize(static_cast<std::size_t>(groups));
-    model_.shared = {0.6, 0.8, 0.5, 1e-3, 1e-3, 0.5};
+    model_.shared = {.products = 0.6,
+                     .memory = 0.8,
+                     .link = 0.5,
+                     .forward_floor_s = 1e-3,
+                     .backward_floor_s = 1e-3,
+                     .end_floor = 0.5};
     terms_ = {&model_.shared.memory, &model_.shared.link, &model_.shared.end_floor,
               &model_.shared.forward_floor_s, &model_.shared.backward_floor_s};
     if (by_group) {

@@ -20,13 +20,27 @@ namespace {
 
 // What compiled code takes to launch a layer (12.6 ms for the 16 layers of a model of 1e9
 // parameters with 512 tokens on B200): published, not fitted. The first two are fitted.
-constexpr EfficiencyTerms kStart{0.7, 0.6, 0.8, 260e-6, 520e-6, 0.5};
+constexpr EfficiencyTerms kStart{.products = 0.7,
+                                 .memory = 0.6,
+                                 .link = 0.8,
+                                 .forward_floor_s = 260e-6,
+                                 .backward_floor_s = 520e-6,
+                                 .end_floor = 0.5};
 // Devices that nobody measured are not trusted with more than nine tenths of the least share, and
 // their errors are half as large again: assumed.
 constexpr double kShareOfOthers = 0.9, kErrorOfOthers = 1.5;
 // A generation with fewer sets than this has the interval of all together.
 constexpr std::size_t kSetsForOwnBand = 3;
 constexpr double kLeastMemory = 0.3, kMostMemory = 0.9, kMemoryStep = 0.01;
+
+// Squared up to here, the difference of two runs of one plan, and linear beyond: a set whose
+// software differs by more does not decide alone.
+constexpr double kHuber = 0.05;
+double bounded(double error) { return std::clamp(error, -kHuber, kHuber); }
+double loss_of(double error) {
+  const double size = std::abs(error);
+  return size < kHuber ? size * size : kHuber * (2.0 * size - kHuber);
+}
 
 struct Shares {
   double products = kStart.products, memory = kStart.memory;
@@ -99,7 +113,7 @@ double products_at(const Chosen& runs, double memory) {
   double low = 0.1, high = 1.0;
   for (int step = 0; step < 20; ++step) {
     const double middle = (low + high) / 2.0;
-    const double mean = mean_over_sets(runs, {middle, memory}, [](double value) { return value; });
+    const double mean = mean_over_sets(runs, {middle, memory}, bounded);
     (mean < 0.0 ? low : high) = middle;
   }
   return (low + high) / 2.0;
@@ -125,7 +139,7 @@ std::optional<Fitted> fit(const Chosen& runs) {
       const double products = products_at(of_it, memory);
       fitted.products[generation] = products;
       loss += static_cast<double>(logs_by_set(of_it, {products, memory}).size()) *
-              mean_over_sets(of_it, {products, memory}, [](double value) { return value * value; });
+              mean_over_sets(of_it, {products, memory}, loss_of);
     }
     if (best && loss >= least) continue;
     best = fitted;

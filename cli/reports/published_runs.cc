@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "cli/io/files.h"
+#include "cli/options/layout.h"
 #include "core/values/error.h"
 #include "estimator/default_cluster.h"
 #include "estimator/estimate_profile.h"
@@ -66,7 +67,15 @@ PublishedRun read_run(JsonReader object) {
   }
   run.seconds = object.at("seconds").number(1e-6, 1e6);
   run.in_fit = !object.get("left_out_because");
-  if (const auto sharded = object.get("sharded")) run.sharded = sharded->boolean();
+  if (const auto kind = object.get("sharding")) {
+    const std::string name = kind->string();
+    if (name != "fsdp" && name != "zero3") kind->expected("fsdp or zero3");
+    run.sharding = name == "fsdp" ? Sharding::kFsdp : Sharding::kParameters;
+  }
+  if (object.has("shard_group")) run.shard_group = count_at(object, "shard_group");
+  if (const auto rate = object.get("network_bytes_per_s")) {
+    run.device.network = NodeNetwork{{rate->number(1e6, 1e13)}, run.device.node.source};
+  }
   object.finish();
   return run;
 }
@@ -95,6 +104,10 @@ Plan plan_of(const PublishedRun& run) {
   plan.sequence_length = run.sequence_length;
   plan.recompute = run.recompute;
   plan.zero1 = plan.weight_copies() > 1;
+  if (plan.zero1) {
+    plan.sharding = run.sharding;
+    plan.shard_group = run.shard_group;
+  }
   plan.placement = Placement::kDataInner;
   plan.device = run.device.name;
   return plan;
@@ -110,7 +123,8 @@ std::vector<PublishedRun> read_published_runs(const JsonReader& list) {
 
 PredictedRun predict_run(const PublishedRun& run, const Efficiency& efficiency) {
   const Estimate estimate = estimate_profile(run.model, run.device, efficiency, request_of(run));
-  const Plan plan = plan_of(run);
+  Plan plan = plan_of(run);
+  plan.cuts = equal_layer_cuts(estimate.profile, plan.stages());
   const ClusterSpec cluster = default_cluster(run.device, plan.devices());
   PlanInputs inputs;
   inputs.profile = &estimate.profile;
@@ -141,10 +155,7 @@ std::string published_runs_table(const std::vector<PublishedRun>& runs,
                std::to_string(run.micro_batch_size), fmt::format("{:.3f} s", run.seconds),
                fmt::format("{:.3f} s", predicted.seconds),
                fmt::format("{:+.1f} %", 100.0 * (predicted.seconds / run.seconds - 1.0)),
-               run.sharded ? "" : gib(predicted.peak),
-               run.sharded ? ""
-               : fits      ? "yes"
-                           : "no"});
+               gib(predicted.peak), fits ? "yes" : "no"});
   }
   return table.text(screen.width());
 }

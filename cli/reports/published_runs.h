@@ -9,6 +9,7 @@
 #include "core/values/architecture.h"
 #include "core/values/device_sheet.h"
 #include "core/values/json_reader.h"
+#include "core/values/plan.h"
 #include "core/values/units.h"
 #include "estimator/attention_rate.h"
 #include "estimator/efficiency.h"
@@ -28,7 +29,8 @@ struct PublishedRun {
   int gradient_bytes = 4;
   double seconds = 0.0;  // of a step
   bool in_fit = true;
-  bool sharded = false;  // parameters too (FSDP): its memory is not that of any plan here
+  Sharding sharding = Sharding::kState;  // with several replicas; none otherwise
+  int shard_group = 0;                   // 0: over all of them
 };
 std::vector<PublishedRun> read_published_runs(const JsonReader& list);
 
@@ -36,8 +38,7 @@ struct PredictedRun {
   double seconds = 0.0;
   Bytes peak, capacity;  // of the fullest rank
 };
-// With sequences divided over `context` ranks each part counts as a sample, and the ranks as
-// replicas; what they exchange is taken as hidden.
+// As `penstock predict --layout` has it: as many layers on every stage.
 PredictedRun predict_run(const PublishedRun& run, const Efficiency& efficiency);
 
 // Replaces the curves of numbers of 16 bits: shares of the peak by generation, one share of the

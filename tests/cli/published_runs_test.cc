@@ -54,7 +54,7 @@ TEST_CASE("one factor for torchtitan, taken from one run, leaves the next within
 }
 
 // Aim: 15 % on average per set. Left out, as docs/accuracy.md lists them, they are hardly worse.
-TEST_CASE("sets of published steps on A100 are predicted within 8 % on average") {
+TEST_CASE("sets of published steps on A100 are predicted within 10 % on average") {
   std::map<std::string, std::vector<double>> errors;
   for (const PublishedRun& run : shipped_runs()) {
     if (run.device.generation != "ampere" || !run.in_fit) continue;
@@ -66,7 +66,7 @@ TEST_CASE("sets of published steps on A100 are predicted within 8 % on average")
     const auto& of_set = entry.second;
     INFO(set);
     const double sum = std::accumulate(of_set.begin(), of_set.end(), 0.0);
-    CHECK(sum / static_cast<double>(of_set.size()) < 0.08);
+    CHECK(sum / static_cast<double>(of_set.size()) < 0.10);
   }
 }
 
