@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+"""Step times that others published, predicted by `penstock predict` from sizes and datasheets.
+
+usage: published_steps.py PENSTOCK [--rows] [--only TEXT]
+
+The runs are in published_steps.json, which names their sources; hardly any is in the fit of
+data/efficiency/cases.json. Prints by set: mean and median error, how many lie in their interval, how many are
+said not to fit, though all of them ran. --rows: every run. --only: the sets with TEXT in their names. MPT's
+trainer shards everything (FSDP), MaxText too (as ZeRO-3, without PyTorch's copies); NeMo and InternEvo shard the
+optimizer's state. InternEvo's nodes have 50 GB/s, said by a cluster file.
+"""
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+MODELS = os.path.join(HERE, "..", "..", "data", "models")
+NODE_GB_PER_S = {"InternEvo": 50.0}
+
+
+def without_comments(path):
+    with open(path, encoding="utf-8") as file:
+        return json.loads("\n".join(line for line in file if not line.lstrip().startswith("//")))
+
+
+def mpt(shape):
+    layers, width, heads = (int(number) for number in shape.split("x"))
+    return {"architectures": ["MPTForCausalLM"], "model_type": "mpt", "n_layers": layers, "d_model": width,
+            "n_heads": heads, "expansion_ratio": 4, "max_seq_len": 65536, "vocab_size": 50368, "no_bias": False,
+            "learned_pos_emb": True, "attn_config": {"alibi": False, "attn_type": "multihead_attention"}}
+
+
+def config(name, models):
+    kind, _, shape = name.partition(":")
+    if kind == "mpt":
+        return mpt(shape)
+    if name in models:
+        return models[name]
+    model = without_comments(os.path.join(MODELS, kind + ".json"))
+    return model | {"num_hidden_layers": int(shape)} if shape else model
+
+
+def layout(name, run):
+    words = [f"{key}={run[field]}" for key, field in
+             (("TP", "tp"), ("PP", "pp"), ("VP", "vp"), ("CP", "cp")) if field in run]
+    replicas = run["gpus"] // (run.get("tp", 1) * run.get("pp", 1) * run.get("cp", 1))
+    words.append(f"DP={replicas}")
+    if name.startswith("llm-foundry"):
+        words[-1] = f"FSDP={replicas}"
+    elif name.startswith("MaxText"):
+        words.append("sharding=zero3")
+    else:
+        words.append("zero1=on")
+    words += [f"mbs={run['mbs']}", f"gbs={run['gbs']}", f"seq={run['seq']}"]
+    return " ".join(words + ([f"recompute={run['recompute']}"] if "recompute" in run else []))
+
+
+class Predicting:
+    def __init__(self, program, folder, models):
+        self.program, self.folder, self.models = program, folder, models
+
+    def file_of(self, name):
+        path = os.path.join(self.folder, name.replace(":", "-") + ".json")
+        if not os.path.exists(path):
+            with open(path, "w", encoding="utf-8") as file:
+                json.dump(config(name, self.models), file)
+        return path
+
+    def cluster(self, run, gb_per_s):
+        """The assumed cluster with the network that the source names."""
+        path = os.path.join(self.folder, f"{run['device']}-{run['gpus']}-{gb_per_s}.json")
+        if os.path.exists(path):
+            return path
+        subprocess.run([self.program, "estimate", self.file_of(run["model"]), "--device", run["device"], "--gpus",
+                        str(run["gpus"]), "--sequence-length", "512", "--cluster-out", path], check=True,
+                       capture_output=True)
+        spec = without_comments(path)
+        for level in spec["levels"][1:]:
+            level["bandwidth_bytes_per_s"] = 0.93e9 * gb_per_s / 8
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(spec, file)
+        return path
+
+    @staticmethod
+    def network_of(name):
+        return next((rate for trainer, rate in NODE_GB_PER_S.items() if name.startswith(trainer)), None)
+
+    def write_files(self, name, runs):
+        """What predictions, two at a time, then only read."""
+        for run in runs:
+            self.file_of(run["model"])
+            if self.network_of(name):
+                self.cluster(run, self.network_of(name))
+
+    def __call__(self, name, run):
+        words = [self.program, "predict", self.file_of(run["model"]), "--device", run["device"], "--layout",
+                 layout(name, run), "--json"]
+        if "gradients" in run:
+            words += ["--gradients", run["gradients"]]
+        if self.network_of(name):
+            words += ["--cluster", self.cluster(run, self.network_of(name))]
+        answer = subprocess.run(words, capture_output=True, text=True, check=False)
+        if not answer.stdout.startswith("{"):
+            sys.exit(f"{' '.join(words)}\n{answer.stderr}")
+        answer = json.loads(answer.stdout)
+        prediction = answer["prediction"]
+        inside = prediction["step_time_low_ns"] <= run["seconds"] * 1e9 <= prediction["step_time_high_ns"]
+        return prediction["step_time_ns"] * 1e-9 / run["seconds"] - 1.0, inside, answer["fits"]
+
+
+def main():
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    only = sys.argv[sys.argv.index("--only") + 1] if "--only" in sys.argv else ""
+    published = without_comments(os.path.join(HERE, "published_steps.json"))
+    every = []
+    with tempfile.TemporaryDirectory() as folder:
+        predict = Predicting(sys.argv[1], folder, published["models"])
+        for name, runs in published["sets"].items():
+            if only not in name:
+                continue
+            predict.write_files(name, runs)
+            with ThreadPoolExecutor(2) as two:
+                results = list(two.map(lambda run, name=name: predict(name, run), runs))
+            every += results
+            errors = [error for error, _, _ in results]
+            print(f"| {name} | {len(runs)} | {100 * statistics.mean(map(abs, errors)):.1f} % "
+                  f"| {100 * statistics.median(errors):+.1f} % | {sum(inside for _, inside, _ in results)} "
+                  f"| {sum(not fits for _, _, fits in results)} |", flush=True)
+            if "--rows" in sys.argv:
+                for run, (error, inside, fits) in zip(runs, results):
+                    print(f"    {run['model']} {run['gpus']} {layout(name, run)}: {run['seconds']} s "
+                          f"{100 * error:+.1f} %{'' if inside else ' outside'}{'' if fits else ' does not fit'}")
+    inside = sum(inside for _, inside, _ in every)
+    print(f"{inside} of {len(every)} inside, {100 * inside / len(every):.0f} %")
+
+
+if __name__ == "__main__":
+    main()
