@@ -7,7 +7,8 @@
 # of one symbol, of which the linker takes one without a word.
 #
 # And what a kind of action means is read from its row in core/values/action_rules.h, not told apart
-# again by a switch.
+# again by a switch; what an action takes is asked of core/values/durations.h, not looked up in the
+# tables of prices again.
 #
 # Prints FILE:LINE: what is wrong and what is allowed, and fails when there was anything.
 cmake_minimum_required(VERSION 3.25)
@@ -49,6 +50,10 @@ set(network_files "^manager/port/[^/]*\\.cc$")
 # a function for each; the words of PyTorch's CSV.
 set(switch_on_kinds "^[ \t]*case ActionKind::")
 set(switch_files "^(core/check/|training/torch/torch_work\\.cc$|trainers/pytorch/)")
+# Who may name the time of one kind of action, or add a fixed cost of the executor: the decoder; the checker, which
+# judges it; who makes prices, of sections and stages, or reads and writes them.
+set(decodes_prices "[.>](forward|input_gradient|weight_gradient|fused_backward|recompute|activation|gradient|reduce_gradient|optimizer|unshard|load|store|reduce|norm)\\.(duration|spread)|[+*] ?[A-Za-z_.>-]*per_(action|transfer)")
+set(price_files "^(core/(values/durations\\.(h|cc)$|files/|check/)|costmodel/|search/(section_sums|divided_tables)\\.cc$|spilling/spilled_prices\\.cc$|cli/(options/costs|verbs/fingerprint)\\.cc$)")
 # What users of these modules include must not drag another library along.
 set(clean_headers "^(core|estimator|costmodel|simulator|search|spilling|studies|morphing|multi|manager|report|trainers|training|profiler|runtime_bridge)/.*\\.h$")
 
@@ -101,6 +106,14 @@ foreach(file IN LISTS files)
     endforeach()
   endif()
 
+  if(module IN_LIST modules AND NOT file MATCHES "${price_files}")
+    file(STRINGS ${ROOT}/${file} decoded REGEX "${decodes_prices}")
+    foreach(line IN LISTS decoded)
+      string(STRIP "${line}" line)
+      refuse(${file} "${line}" "what an action takes is decoded by core/values/durations.h; ask duration_of()")
+    endforeach()
+  endif()
+
   set(not_from_here "^$")
   if(file MATCHES "^core/(values|files|check)/")
     set(not_from_here "${core_${CMAKE_MATCH_1}_excludes}")
@@ -137,6 +150,6 @@ endforeach()
 if(checked EQUAL 0)
   message(FATAL_ERROR "no sources under ${ROOT}")
 elseif(refused GREATER 0)
-  message(FATAL_ERROR "${refused} includes, names or switches in ${checked} files are refused; docs/architecture.md says why")
+  message(FATAL_ERROR "${refused} includes, names, switches or prices in ${checked} files are refused; docs/architecture.md says why")
 endif()
 message(STATUS "${checked} files, every include points the right way, every type has a name of its own")

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/values/durations.h"
 #include "core/values/error.h"
 #include "costmodel/calibrated_profile.h"
 #include "search/reprice.h"
@@ -114,8 +115,10 @@ std::vector<double> CalibrationRuns::step_times(const CalibrationValues& values)
 
 MeasuredReduction reduction_of(const CalibrationRun& of) {
   MeasuredReduction largest;
-  for (const StepPrice& step : of.prices.step) {
-    largest.time = std::max(largest.time, ns(step.reduce_gradient.duration));
+  for (int s = 0; s < of.prices.stages; ++s) {
+    const StepPrice& step = of.prices.step[static_cast<std::size_t>(s)];
+    largest.time =
+        std::max(largest.time, ns(price_alone(of.prices, ActionKind::kReduceGradient, {s})));
     largest.gradient_bytes =
         std::max(largest.gradient_bytes, static_cast<double>(step.gradients.count));
   }

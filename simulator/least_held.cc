@@ -5,6 +5,7 @@
 // rank, most held and most stash; memory under any bytes per count is at least the larger of them.
 #include <algorithm>
 
+#include "core/values/action_rules.h"
 #include "simulator/held_counts.h"
 
 namespace penstock {
@@ -59,21 +60,16 @@ class FullestWalk {
     for (std::uint32_t at = block.begin; at < block.end; ++at) {
       const ComputeAction& action = schedule_.actions[at];
       const std::size_t chunk = chunk_of_stage_[action.stage.value];
-      if (action.kind == ActionKind::kForward) {
-        most_stash_of_chunk_[chunk] = std::max(most_stash_of_chunk_[chunk], ++now_[chunk].stash);
-        is_most_held_ = exceeds(++held_, largest_held_);
-        is_most_stash_ = exceeds(++stash_, largest_stash_);
-      } else if (action.kind == ActionKind::kWeightGradient) {
-        keep_fullest();
-        --now_[chunk].weight_stash;
-        --held_;
-      } else if (is_backward(action.kind)) {
-        keep_fullest();
-        --now_[chunk].stash;
-        --stash_;
-        const int kept = action.kind == ActionKind::kInputGradient ? 1 : 0;
-        now_[chunk].weight_stash += kept;
-        held_ -= 1 - kept;
+      const Holds& holds = rule_of(action.kind).holds;
+      if (holds.stash < 0 || holds.weight_stash < 0) keep_fullest();
+      now_[chunk].stash += holds.stash;
+      now_[chunk].weight_stash += holds.weight_stash;
+      stash_ += holds.stash;
+      held_ += holds.stash + holds.weight_stash;
+      if (holds.stash > 0) {
+        most_stash_of_chunk_[chunk] = std::max(most_stash_of_chunk_[chunk], now_[chunk].stash);
+        is_most_held_ = exceeds(held_, largest_held_);
+        is_most_stash_ = exceeds(stash_, largest_stash_);
       }
       if (action.overlaps_next) {
         note_overlap(chunk, chunk_of_stage_[schedule_.actions[at + 1].stage.value]);

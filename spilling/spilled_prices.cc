@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "core/values/durations.h"
 #include "costmodel/assumptions.h"
 #include "search/evaluation.h"
 #include "simulator/simulate.h"
@@ -150,9 +151,11 @@ void SpillPrices::set_shard(const SpillChoice& choice, const ShardCuts& cuts, in
 Duration SpillPrices::behind_norm(const SpilledPlan& plan) const {
   Duration updated{}, loaded{};
   for (std::size_t s = 0; s < plan.shards.size(); ++s) {
-    const StepPrice& step = plan.file.prices.step[s];
-    updated += step.optimizer.duration;
-    if (s < 2) loaded = std::max(loaded, updated) + step.load.duration;
+    const auto duration = [&](ActionKind kind) {
+      return price_alone(plan.file.prices, kind, {static_cast<int>(s)});
+    };
+    updated += duration(ActionKind::kOptimizer);
+    if (s < 2) loaded = std::max(loaded, updated) + duration(ActionKind::kLoad);
   }
   return std::max(updated, loaded);
 }
@@ -168,12 +171,14 @@ void SpillPrices::set_totals(const SpillChoice& choice, SpilledPlan& plan) const
   if (question_.clips) plan.closed_form += behind_norm(plan);
   const PlanFile& file = plan.file;
   for (const Action& action : file.program.actions) {
-    const StepPrice& step = file.prices.step[action.stage.value];
-    if (action.kind == ActionKind::kLoad) {
-      plan.loading += step.load.duration;
-      plan.loaded += step.loaded;
-    } else if (action.kind == ActionKind::kStore) {
-      plan.stored += step.stored;
+    if (!is_copy(action.kind)) continue;
+    const PricedPlace place = priced_place(file.program, action);
+    const Bytes moved = payload_of(file.prices, action.kind, place);
+    if (rule_of(action.kind).lane == Lane::kCopyOut) {
+      plan.stored += moved;
+    } else {
+      plan.loading += price_alone(file.prices, action.kind, place);
+      plan.loaded += moved;
     }
   }
   for (const StepPrice& step : file.prices.step) {

@@ -46,9 +46,9 @@ StagePricing pricing_of(const ShapeTable& shapes, const std::vector<int>& ids, i
   pricing.prices.shapes = static_cast<int>(ids.size());
   for (int s = 0; s < stages; ++s) {
     for (const int id : ids) {
-      const ShapeCost& cost = shapes.cost_of(id);
-      pricing.prices.compute.push_back(cost.compute[static_cast<std::size_t>(s)]);
-      pricing.prices.transfer.push_back(cost.transfer[static_cast<std::size_t>(s)]);
+      const StagePrices& one = shapes.cost_of(id).prices;
+      pricing.prices.compute.push_back(one.compute_of(s, 0));
+      pricing.prices.transfer.push_back(one.transfer_of(s, 0));
     }
   }
   return pricing;

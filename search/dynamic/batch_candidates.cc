@@ -14,6 +14,7 @@
 #include <tuple>
 #include <utility>
 
+#include "core/values/durations.h"
 #include "search/dynamic/balance_replicas.h"
 #include "search/in_parallel.h"
 
@@ -218,12 +219,14 @@ OrderQuestion FormingReplays::order_question(const std::vector<int>& micro_batch
   question.limit = limit;
   for (const int m : micro_batches) {
     const int shape = forming.formed.micro_batches[static_cast<std::size_t>(m)].shape;
-    const std::vector<ComputePrice>& stages = forming.mode->shapes.cost_of(shape).compute;
-    const auto time = [](const ComputePrice& price) {
-      return static_cast<double>((price.forward.duration + price.fused_backward.duration).count());
+    const StagePrices& prices = forming.mode->shapes.cost_of(shape).prices;
+    const auto time = [&](int stage) {
+      return static_cast<double>((price_alone(prices, ActionKind::kForward, {stage}) +
+                                  price_alone(prices, ActionKind::kFusedBackward, {stage}))
+                                     .count());
     };
     question.shapes.push_back(shape);
-    question.times.emplace_back(time(stages.front()), time(stages.back()));
+    question.times.emplace_back(time(0), time(prices.stages - 1));
   }
   return question;
 }

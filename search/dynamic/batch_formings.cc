@@ -8,6 +8,7 @@
 #include <cmath>
 #include <utility>
 
+#include "core/values/durations.h"
 #include "core/values/error.h"
 #include "search/dynamic/range_rows.h"
 #include "search/dynamic/sample_orders.h"
@@ -75,12 +76,7 @@ class ModeFormings {
           sample_words(order[i], batch_[static_cast<std::size_t>(order[i])]) + " " + why_not;
       return;
     }
-    mode_.recomputes = recomputes(mode_.shapes.cost_of(ids.front()));
-  }
-  static bool recomputes(const ShapeCost& cost) {
-    return std::any_of(cost.compute.begin(), cost.compute.end(), [](const ComputePrice& price) {
-      return price.recompute.duration > Duration{};
-    });
+    mode_.recomputes = takes_recompute_time(mode_.shapes.cost_of(ids.front()).prices);
   }
 
   void split() {

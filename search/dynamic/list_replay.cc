@@ -43,30 +43,32 @@ void ReplayCosts::add(const ShapeCost& cost) {
   stages_of_.resize(first + stages_);
   if (cost.status != ShapeStatus::kKnown) return;  // is in no micro-batch
   for (std::size_t s = 0; s < stages_; ++s) {
-    const ComputePrice& price = cost.compute[s];
+    const PricedPlace here{static_cast<int>(s)};
+    const auto duration = [&](ActionKind kind) {
+      return duration_of(cost.prices, executor_, kind, here);
+    };
+    const auto payload = [&](ActionKind send) { return payload_of(cost.prices, send, here).count; };
     Stage& stage = stages_of_[first + s];
-    const Duration recompute =
-        recomputes_ ? price.recompute.duration + executor_.per_action : Duration{};
-    const Duration times[] = {price.forward.duration, price.input_gradient.duration + recompute,
-                              price.weight_gradient.duration,
-                              price.fused_backward.duration + recompute};
+    const Duration recompute = recomputes_ ? duration(ActionKind::kRecompute) : Duration{};
     for (std::size_t k = 0; k < kKinds; ++k) {
-      const Holds& holds = rule_of(kKindOf[k]).holds;
-      stage.duration[k] = (times[k] + executor_.per_action).count();
-      stage.change[k] =
-          holds.stash * price.stash.count + holds.weight_stash * price.weight_stash.count;
+      // Where gradients come in, the forward was computed again.
+      const Duration before = is_backward(kKindOf[k]) ? recompute : Duration{};
+      stage.duration[k] = (duration(kKindOf[k]) + before).count();
+      stage.change[k] = stash_change(cost.prices, kKindOf[k], here).count;
     }
     const auto crosses = [&](std::size_t from, std::size_t to) {
       return rank_of_stage_[from] != rank_of_stage_[to];
     };
     if (s > 0 && crosses(s - 1, s)) {
       stage.activation_delay =
-          (cost.transfer[s - 1].activation.duration + executor_.per_transfer).count();
-      stage.before = cost.compute[s - 1].boundary.count;
+          duration_of(cost.prices, executor_, ActionKind::kSendActivation, {here.stage - 1})
+              .count();
+      stage.before = payload(ActionKind::kSendGradient);
     }
     if (s + 1 < stages_ && crosses(s, s + 1)) {
-      stage.gradient_delay = (cost.transfer[s].gradient.duration + executor_.per_transfer).count();
-      stage.behind = price.boundary.count;
+      stage.gradient_delay =
+          duration_of(cost.prices, executor_, ActionKind::kSendGradient, {here.stage + 1}).count();
+      stage.behind = payload(ActionKind::kSendActivation);
     }
   }
 }

@@ -27,6 +27,16 @@ Batch one_of_each(std::vector<MicroBatchShape> shapes, int replicas) {
   return batch;
 }
 
+StagePrices prices_of_shape(const StagePrices& all, int shape) {
+  StagePrices one;
+  one.stages = all.stages;
+  for (int s = 0; s < all.stages; ++s) {
+    one.compute.push_back(all.compute_of(s, shape));
+    one.transfer.push_back(all.transfer_of(s, shape));
+  }
+  return one;
+}
+
 }  // namespace
 
 ProfileCosts::ProfileCosts(const PlanInputs& inputs, const Plan& layout,
@@ -82,11 +92,7 @@ std::vector<ShapeCost> ProfileCosts::costs_of(const std::vector<MicroBatchShape>
   const StagePrices prices =
       price_stages(*inputs_.profile, wiring_, plan, RankTables::of_each(std::move(of_rank))).prices;
   for (std::size_t i = 0; i < places.size(); ++i) {
-    ShapeCost& cost = costs[places[i]];
-    for (int s = 0; s < prices.stages; ++s) {
-      cost.compute.push_back(prices.compute_of(s, static_cast<int>(i)));
-      cost.transfer.push_back(prices.transfer_of(s, static_cast<int>(i)));
-    }
+    costs[places[i]].prices = prices_of_shape(prices, static_cast<int>(i));
   }
   return costs;
 }

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/values/durations.h"
 #include "core/values/error.h"
 #include "simulator/schedules/cyclic.h"
 
@@ -80,8 +81,8 @@ ReplicaReplays::ReplicaReplays(const Plan& layout, const ShapeTable& shapes,
     : layout_(layout), shapes_(shapes), costs_(costs) {
   for (int s = 0; s < layout.stages(); ++s) {
     rank_of_stage_.push_back(layout.rank_of(s));
-    const StepPrice& step = shapes.step().prices.step[static_cast<std::size_t>(s)];
-    tail_.push_back(layout.weight_copies() > 1 ? step.reduce_gradient.duration.count() : 0);
+    const Duration reduction = price_alone(shapes.step().prices, ActionKind::kReduceGradient, {s});
+    tail_.push_back(layout.weight_copies() > 1 ? reduction.count() : 0);
   }
   count_beside(micro_batches);
 }
@@ -91,10 +92,11 @@ void ReplicaReplays::count_beside(const std::vector<FormedMicroBatch>& micro_bat
   const auto stages = static_cast<std::size_t>(layout_.stages());
   std::vector<std::int64_t> working(stages, 0), boundary(stages, 0);
   for (const FormedMicroBatch& formed : micro_batches) {
-    const ShapeCost& cost = shapes_.cost_of(formed.shape);
+    const StagePrices& prices = shapes_.cost_of(formed.shape).prices;
     for (std::size_t s = 0; s < stages; ++s) {
-      working[s] = std::max(working[s], cost.compute[s].working_peak.count);
-      boundary[s] = std::max(boundary[s], cost.compute[s].boundary.count);
+      const ComputePrice& price = prices.compute_of(static_cast<int>(s), 0);
+      working[s] = std::max(working[s], price.working_peak.count);
+      boundary[s] = std::max(boundary[s], price.boundary.count);
     }
   }
   const auto ranks = static_cast<std::size_t>(layout_.pipeline);

@@ -14,9 +14,8 @@ namespace penstock {
 
 struct ShapeCost {
   ShapeStatus status = ShapeStatus::kKnown;
-  std::string why_not;                  // unless it is known
-  std::vector<ComputePrice> compute;    // by stage of one pipeline: S = P * V
-  std::vector<TransferPrice> transfer;  // by stage, from s to s + 1; the last is zero
+  std::string why_not;  // unless it is known
+  StagePrices prices;   // of one pipeline (S = P * V) and this shape; nothing per step
 };
 
 // Of one layout (P, V, T, D, cuts, devices) and one recompute mode. Several threads may ask at

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "core/values/durations.h"
 #include "core/values/error.h"
 
 namespace penstock {
@@ -40,7 +41,7 @@ ShapeTable::ShapeTable(const ShapeCosts& costs, const Plan& layout, const Execut
     : costs_(costs),
       layout_(layout),
       step_(costs.step_pricing()),
-      per_action_(executor.per_action),
+      executor_(executor),
       kept_by_(static_cast<std::size_t>(layout.pipeline), 0) {
   for (int s = 0; s < layout.stages(); ++s) {
     const StepPrice& step = step_.prices.step[static_cast<std::size_t>(s)];
@@ -65,12 +66,14 @@ KnownShape ShapeTable::judged(const MicroBatchShape& shape, const ShapeCost& cos
   if (cost.status != ShapeStatus::kKnown) return known;
   const auto ranks = static_cast<std::size_t>(layout_.pipeline);
   std::vector<std::int64_t> time(ranks, 0), stash(ranks, 0), working(ranks, 0);
+  std::vector<ActionKind> kinds = {ActionKind::kForward, ActionKind::kFusedBackward};
+  if (takes_recompute_time(cost.prices)) kinds.push_back(ActionKind::kRecompute);
   for (int s = 0; s < layout_.stages(); ++s) {
-    const ComputePrice& price = cost.compute[static_cast<std::size_t>(s)];
+    const ComputePrice& price = cost.prices.compute_of(s, 0);
     const auto rank = static_cast<std::size_t>(layout_.rank_of(s));
-    time[rank] += (price.forward.duration + price.recompute.duration +
-                   price.fused_backward.duration + 2 * per_action_)
-                      .count();
+    for (const ActionKind kind : kinds) {
+      time[rank] += duration_of(cost.prices, executor_, kind, {s}).count();
+    }
     stash[rank] += price.stash.count;
     working[rank] = std::max(working[rank], price.working_peak.count);
   }

@@ -63,7 +63,7 @@ class ShapeTable {
   const ShapeCosts& costs_;
   const Plan& layout_;
   StagePricing step_;
-  Duration per_action_;
+  ExecutorModel executor_;
   std::int64_t limit_ = 0, kept_ = 0;
   std::vector<std::int64_t> lacks_, kept_by_;               // per rank
   std::vector<std::array<std::int64_t, kHeldKinds>> held_;  // per rank: micro-batches

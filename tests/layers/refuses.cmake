@@ -11,6 +11,7 @@ report/table.cc:4: <cuda_runtime.h>: only folders named torch/, gloo/, nccl/, cu
 report/table.cc:5: <nlohmann/json.hpp>: JSON goes through core/values/json.h; only .cc files of core/values/ may include it
 report/table.cc:8: \"rows.h\": not written from the repository root, or no folder that report/ may include (report, core)
 simulator/simulate.cc:12: case ActionKind::kForward:: what a kind means is a row of core/values/action_rules.h; read it there
+simulator/simulate.cc:20: return price.forward.duration + executor.per_action;: what an action takes is decoded by core/values/durations.h; ask duration_of()
 simulator/simulate.cc:8: \"search/best_plan.h\": simulator/ may include simulator, core
 ")
 execute_process(

@@ -30,16 +30,18 @@ class RandomCosts : public ShapeCosts {
       const std::vector<MicroBatchShape>& asked) const override {
     std::vector<ShapeCost> costs;
     for (const MicroBatchShape& shape : asked) {
-      ShapeCost& cost = costs.emplace_back();
+      StagePrices& prices = costs.emplace_back().prices;
+      prices.stages = prices_.stages;
       for (int s = 0; s < prices_.stages; ++s) {
-        cost.compute.push_back(prices_.compute_of(s, shape.samples - 1));
-        cost.transfer.push_back(prices_.transfer_of(s, shape.samples - 1));
+        prices.compute.push_back(prices_.compute_of(s, shape.samples - 1));
+        prices.transfer.push_back(prices_.transfer_of(s, shape.samples - 1));
       }
     }
     return costs;
   }
   [[nodiscard]] StagePricing step_pricing() const override {
     StagePricing pricing;
+    pricing.prices.stages = prices_.stages;
     pricing.prices.step = prices_.step;
     return pricing;
   }
@@ -127,6 +129,22 @@ TEST_CASE("what follows the last gradient of a stage counts") {
   ListReplay replay(find_schedule("1f1b")->generate({1, 1, 1, 0, 1}));
   const std::vector<std::int64_t> tail{500};
   CHECK(replay.run(replay_costs, ids, tail).end_ns == 1800 + 3600 + 500);
+}
+
+TEST_CASE("a micro-batch takes the executor's cost for each of its actions, a recompute's too") {
+  // F 1,800 ns, B 3,600, R 8 * 50; 10 for each action.
+  const Plan layout = testing::toy_layout(1);
+  ExecutorModel executor;
+  executor.per_action = Duration{10};
+  const auto time_of = [&](std::int64_t recompute_ns) {
+    testing::ToyNumbers numbers;
+    numbers.recompute_ns = recompute_ns;
+    const testing::ToyCosts costs(layout, numbers);
+    ShapeTable table(costs, layout, executor, Bytes{1 << 20}, Bytes{});
+    return table.at(table.id_of({1, 8, 0})).time_ns;
+  };
+  CHECK(time_of(0) == 1810 + 3610);
+  CHECK(time_of(50) == 1810 + 3610 + 410);
 }
 
 }  // namespace penstock

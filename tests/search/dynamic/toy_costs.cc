@@ -12,6 +12,7 @@ ShapeCost ToyCosts::cost_of(const MicroBatchShape& shape) const {
     cost.why_not = "ran out of memory";
     return cost;
   }
+  cost.prices.stages = layout_.stages();
   for (int s = 0; s < layout_.stages(); ++s) {
     const auto stage = static_cast<std::size_t>(s);
     const std::int64_t tenths = 10 + (stage < numbers_.slower.size() ? numbers_.slower[stage] : 0);
@@ -25,12 +26,12 @@ ShapeCost ToyCosts::cost_of(const MicroBatchShape& shape) const {
     price.stash = Bytes{tokens * numbers_.stash_per_token};
     price.working_peak = price.stash * numbers_.working;
     price.boundary = Bytes{tokens};
-    cost.compute.push_back(price);
+    cost.prices.compute.push_back(price);
     TransferPrice transfer;
     if (s + 1 < layout_.stages() && layout_.rank_of(s) != layout_.rank_of(s + 1)) {
       transfer.activation.duration = transfer.gradient.duration = Duration{numbers_.transfer_ns};
     }
-    cost.transfer.push_back(transfer);
+    cost.prices.transfer.push_back(transfer);
   }
   return cost;
 }
@@ -58,8 +59,8 @@ StagePricing ToyCosts::prices_of(const Plan& plan) const {
   pricing.prices.shapes = static_cast<int>(costs.size());
   for (int s = 0; s < layout_.stages(); ++s) {
     for (const ShapeCost& cost : costs) {
-      pricing.prices.compute.push_back(cost.compute[static_cast<std::size_t>(s)]);
-      pricing.prices.transfer.push_back(cost.transfer[static_cast<std::size_t>(s)]);
+      pricing.prices.compute.push_back(cost.prices.compute_of(s, 0));
+      pricing.prices.transfer.push_back(cost.prices.transfer_of(s, 0));
     }
   }
   return pricing;

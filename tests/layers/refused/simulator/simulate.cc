@@ -1,5 +1,5 @@
-// The last of these includes and the switch must be refused; tests/layers/refuses.cmake says with
-// which words.
+// The last of these includes, the switch and the sum must be refused; tests/layers/refuses.cmake
+// says with which words.
 #include "simulator/simulate.h"
 
 #include <vector>
@@ -14,4 +14,8 @@ int lane_of(ActionKind kind) {
     default:
       return 1;
   }
+}
+
+Duration time_of(const ComputePrice& price, const ExecutorModel& executor) {
+  return price.forward.duration + executor.per_action;
 }
