@@ -2,8 +2,9 @@
 """Groups of source files that can be compiled, or looked at, as one.
 
 Most of the time that a file takes goes into the standard library's headers. Files with the same flags are therefore
-included, several at a time, by one file in their place; two files that declare the same name in an unnamed namespace or
-as static never meet, but for constants, which get the file's number. tools/tidy.py and CMake use it:
+included, several at a time, by one file in their place. A name in an unnamed namespace, or a static one, that means
+something else in another file of the group gets the file's number, by a macro; two files meet only where that can be
+done. tools/tidy.py and CMake use it:
 
     tools/source_groups.py FOLDER <SOURCES
 
@@ -31,11 +32,12 @@ HEAD = f'''{FIRST_LINE}
 '''
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.MULTILINE)
-# At the left margin, as clang-format puts what stands in a namespace: the name before ( { = [ ; or a base class.
-DECLARED = re.compile(r"(?:^|[ *&])([A-Za-z_]\w*)(?=[({=\[;<]| =| \{| :)")
+# At the left margin, as clang-format puts what stands in a namespace: the name before ( { = [ ; or a base class, and not
+# the template of a type before <.
+DECLARED = re.compile(r"(?:^|[ *&])([A-Za-z_]\w*)(?=[({=\[;]| =| \{| :)")
 TYPE = re.compile(r"^(?:struct|class|enum class|union) (\w+)\b(?!;)", re.MULTILINE)
 # Lines at the margin that declare no name of their own.
-NO_NAMES = ("TEST_CASE", "template <")
+NO_NAMES = ("TEST_CASE", "template <", "namespace ", "static_assert", "extern ")
 
 
 class Sources:
@@ -45,6 +47,7 @@ class Sources:
         self.texts = {}
         self.includes = {}
         self.reached = {}
+        self.said = {}
 
     def text(self, path):
         if path not in self.texts:
@@ -54,6 +57,11 @@ class Sources:
                 (ours if quote == '"' else system).append(name)
             self.includes[path] = ([name for name in ours if (ROOT / name).is_file()], system)
         return self.texts[path]
+
+    def words(self, path):
+        if path not in self.said:
+            self.said[path] = set(re.findall(r"\w+", self.text(path)))
+        return self.said[path]
 
     def closure(self, path):
         """The file and every header of ours that it includes, sorted."""
@@ -78,6 +86,9 @@ def local_names(text):
             depth = 1
         elif line.startswith("}  // namespace") and line.strip() == "}  // namespace":
             depth = 0
+        elif depth and line.startswith("   "):
+            # A declaration may go on over several lines; constants of functions do no harm here.
+            names.update(re.findall(r"\b(k[A-Z]\w*) = ", line))
         elif line.startswith("using ") and "=" not in line:
             used.update(DECLARED.findall(line.replace("::", " ")))
         elif (depth or line.startswith(("static ", "using "))) and line and line[0] not in " }#/":
@@ -119,27 +130,71 @@ def is_constant(name):
     return re.match(r"k[A-Z]", name) is not None
 
 
-def all_in_one(members, sources):
-    """The text that includes all of them. Local constants, whose names often are the same, get the file's number."""
-    text, seen = "", set()
+def renamable(path, sources):
+    """The local names of a file that a macro may replace: no header that it includes says them, and the file does not
+    say them of another name's members either. Of a file that defines macros of its own, constants only."""
+    text = sources.text(path)
+    names = {name for name in local_names(text)[0] if not is_constant(name)}
+    if "#define" in text:
+        return set()
+    for header in sources.closure(path):
+        if header.endswith(".h"):
+            names -= sources.words(header)
+    return names - set(re.findall(r"(?:\.|->|::) ?~?(\w+)", text))
+
+
+def all_in_one(members, sources, only_constants=False):
+    """The text that includes all of them. Local names that are said elsewhere get the file's number; so that the macros
+    for that meet none of the system's headers, these come first."""
+    text, seen, meets_system = "", set(), False
+    renames = [set() if only_constants else renamable(path, sources) for path in members]
+    locals_of = [local_names(sources.text(path))[0] for path in members]
+    declared = [declared_to(path, sources) for path in members]
     for number, path in enumerate(members):
-        names = local_names(sources.text(path))[0]
-        again = sorted(name for name in names if is_constant(name) and name in seen)
-        text += "".join(f"#define {name} {name}_{number}\n" for name in again)
+        names = locals_of[number]
+        there = set().union(*declared) - declared[number]
+        others = there.union(*locals_of[:number], *locals_of[number + 1:])
+        again = {name for name in names if is_constant(name) and (name in seen or name in there)}
+        again |= renames[number] & others
+        meets_system = meets_system or not all(map(is_constant, again))
+        text += "".join(f"#define {name} {name}_{number}\n" for name in sorted(again))
         text += f'#include "{path}"  // NOLINT(bugprone-suspicious-include)\n'
-        text += "".join(f"#undef {name}\n" for name in again)
+        text += "".join(f"#undef {name}\n" for name in sorted(again))
         seen |= names
+    if meets_system:
+        text = "".join(f"#include <{name}>\n" for name in system_headers(members, sources)) + text
     return text
 
 
-def grouped(files, sources, stays_alone):
-    """Groups of files (path -> flags) with the same flags and no common local name but constants'."""
+def declared_to(path, sources):
+    """What the headers of a file declare, and what it uses by using-declarations."""
+    names = set(local_names(sources.text(path))[1])
+    for header in sources.closure(path):
+        if header.endswith(".h"):
+            names |= declared_in(sources.text(header))
+    return names
+
+
+def system_headers(members, sources):
+    """What members and their headers include of others; not where a file sets macros for it."""
+    names = set()
+    for path in members:
+        for part in sources.closure(path):
+            if "#define" not in sources.text(part):
+                names.update(sources.includes[part][1])
+    return sorted(names)
+
+
+def grouped(files, sources, stays_alone, only_constants=False):
+    """Groups of files (path -> flags) with the same flags, whose common local names can be told apart."""
     groups, singles = [], []
     for path, flags in files.items():
         own = names_of(path, sources)
         if stays_alone(path):
             singles.append({"flags": flags, "files": [path]})
             continue
+        if not only_constants:
+            own = (own[0] - renamable(path, sources), own[1])
         for group in groups:
             has_room = group["flags"] == flags and len(group["files"]) < MOST_IN_A_GROUP
             if has_room and all(map(is_constant, clashing(own, group["names"]))):

@@ -47,7 +47,7 @@ def flags_of(entry):
             skip = False
         elif word in ("-o", "-c", "-MF", "-MT", "-MQ"):
             skip = word != "-c"
-        elif word not in ("-MD", "-MMD") and word != entry["file"]:
+        elif word not in ("-MD", "-MMD", entry["file"]) and not word.startswith("-fsanitize-ignorelist="):
             flags.append(word)
     return tuple(flags)
 
@@ -130,7 +130,7 @@ def main():
 
     given.cache.mkdir(parents=True, exist_ok=True)
     changed = {path: flags for path, flags in files.items() if not stamp(path).exists()}
-    groups = grouped(changed, sources, lambda path: given.alone or ONLY_ALONE.search(sources.text(path)))
+    groups = grouped(changed, sources, lambda path: given.alone or ONLY_ALONE.search(sources.text(path)), True)
     divided, unclean = [], []
 
     def look(members, flags):
@@ -138,7 +138,7 @@ def main():
             path = members[0]
             if len(members) > 1:
                 together = stack.enter_context(tempfile.NamedTemporaryFile("w", suffix=".cc", dir=given.cache))
-                together.write(all_in_one(members, sources))
+                together.write(all_in_one(members, sources, True))
                 together.flush()
                 path = together.name
             clean, said = tidy(path, (*flags, "-Wno-shadow") if len(members) > 1 else flags)

@@ -181,7 +181,7 @@ void read_slots(JsonReader reader, ScheduleCosts& costs) {
   reader.finish();
 }
 
-std::int64_t count_of(const std::vector<MicroBatchRun>& runs) {
+std::int64_t micro_batches_in(const std::vector<MicroBatchRun>& runs) {
   std::int64_t count = 0;
   for (const MicroBatchRun& run : runs) count += run.count;
   return count;
@@ -189,7 +189,7 @@ std::int64_t count_of(const std::vector<MicroBatchRun>& runs) {
 
 std::string words_of_shapes(const ScheduleCosts& costs) {
   if (costs.micro_batches.empty()) return "";
-  return fmt::format(": {} micro-batches of {} shapes", count_of(costs.micro_batches),
+  return fmt::format(": {} micro-batches of {} shapes", micro_batches_in(costs.micro_batches),
                      costs.prices.shapes);
 }
 
@@ -266,7 +266,7 @@ std::optional<int> micro_batches_in(const Json& json, const std::string& path) {
   const auto list = file.get("micro_batches");
   if (!list) return {};
   const auto shapes = file.at("shapes").elements().size();
-  return static_cast<int>(count_of(read_runs(*list, std::max<std::size_t>(shapes, 1))));
+  return static_cast<int>(micro_batches_in(read_runs(*list, std::max<std::size_t>(shapes, 1))));
 }
 
 }  // namespace penstock

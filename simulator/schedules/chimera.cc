@@ -9,7 +9,7 @@
 namespace penstock {
 namespace {
 
-std::string why_not(const ScheduleShape& shape) {
+std::string why_not_shape(const ScheduleShape& shape) {
   const int p = shape.ranks, m = shape.micro_batches;
   if (p % 2 == 1) {
     return fmt::format("chimera: P = {} is odd, but the pipeline runs both ways; use {}", p,
@@ -47,7 +47,7 @@ std::vector<SlottedAction> unit_of(const ScheduleShape& shape, int rank) {
 
 // A unit starts every 2P slots, while the backwards of the one before still run: the list goes by
 // windows of 2P slots, each with the early part of its unit and the late part of the unit before.
-Schedule generate(const ScheduleShape& shape) {
+Schedule generate_schedule(const ScheduleShape& shape) {
   const int p = shape.ranks, units = shape.micro_batches / p;
   ListBuilder lists("chimera", shape, StageMap::kBidirectional);
   for (int rank = 0; rank < p; ++rank) {
@@ -84,8 +84,8 @@ const ScheduleKind kChimera = {
     .map = StageMap::kBidirectional,
     .fewest_chunks = 2,
     .most_chunks = 2,
-    .why_not = why_not,
-    .generate = generate,
+    .why_not = why_not_shape,
+    .generate = generate_schedule,
 };
 
 }  // namespace penstock

@@ -5,7 +5,7 @@ namespace penstock {
 namespace {
 
 // All forwards, then all backwards, both ascending (arXiv 1811.06965; PyTorch ScheduleGPipe).
-Schedule generate(const ScheduleShape& shape) {
+Schedule generate_schedule(const ScheduleShape& shape) {
   const int m = shape.micro_batches;
   ListBuilder lists("gpipe", shape);
   for (int rank = 0; rank < shape.ranks; ++rank) {
@@ -22,7 +22,7 @@ const ScheduleKind kGpipe = {
     .name = "gpipe",
     .summary = "all forwards, then all backwards; holds all M micro-batches",
     .holds_all_micro_batches = true,
-    .generate = generate,
+    .generate = generate_schedule,
 };
 
 }  // namespace penstock

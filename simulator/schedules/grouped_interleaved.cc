@@ -8,7 +8,7 @@ namespace {
 
 int group_of(const ScheduleShape& shape) { return shape.group > 0 ? shape.group : shape.ranks; }
 
-std::string why_not(const ScheduleShape& shape) {
+std::string why_not_shape(const ScheduleShape& shape) {
   const int least = (shape.ranks + 1) / 2, g = group_of(shape);
   if (g >= least && g <= shape.ranks) return "";
   return fmt::format(
@@ -19,7 +19,7 @@ std::string why_not(const ScheduleShape& shape) {
 
 // Interleaved with half the slope of warm-up and groups down to half of P (GIS in
 // sail-sg/zero-bubble-pipeline-parallelism): rank r holds (V - 1) G + P - r chunks.
-Schedule generate(const ScheduleShape& shape) {
+Schedule generate_schedule(const ScheduleShape& shape) {
   Interleaving rule;
   rule.group = group_of(shape);
   rule.pads_last_group = true;
@@ -43,8 +43,8 @@ const ScheduleKind kGroupedInterleaved = {
     .most_chunks = 0,
     .has_groups = true,
     .ragged_groups = true,
-    .why_not = why_not,
-    .generate = generate,
+    .why_not = why_not_shape,
+    .generate = generate_schedule,
 };
 
 }  // namespace penstock

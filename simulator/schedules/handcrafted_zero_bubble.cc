@@ -9,7 +9,7 @@ namespace {
 
 // Handcrafted zero bubble, H1 (k = 1) and H2 (k = 2): 1F1B with k times its warm-up and the weight
 // gradients of rank r delayed by k r micro-batches (arXiv 2401.10241).
-Schedule generate(std::string_view name, int k, const ScheduleShape& shape) {
+Schedule generate_schedule(std::string_view name, int k, const ScheduleShape& shape) {
   const int m = shape.micro_batches;
   ListBuilder lists(name, shape);
   for (int rank = 0; rank < shape.ranks; ++rank) {
@@ -40,7 +40,7 @@ const ScheduleKind kZbH1 = {
     .name = "zb-h1",
     .summary = "1F1B with delayed weight gradients: about a third of the bubble, 1F1B's memory",
     .backward = BackwardKind::kSplit,
-    .generate = [](const ScheduleShape& shape) { return generate("zb-h1", 1, shape); },
+    .generate = [](const ScheduleShape& shape) { return generate_schedule("zb-h1", 1, shape); },
 };
 
 const ScheduleKind kZbH2 = {
@@ -49,7 +49,7 @@ const ScheduleKind kZbH2 = {
         "zb-h1 with twice the warm-up: no bubble by span where I and F take as long as W, "
         "twice the memory",
     .backward = BackwardKind::kSplit,
-    .generate = [](const ScheduleShape& shape) { return generate("zb-h2", 2, shape); },
+    .generate = [](const ScheduleShape& shape) { return generate_schedule("zb-h2", 2, shape); },
 };
 
 }  // namespace penstock

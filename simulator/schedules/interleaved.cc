@@ -4,14 +4,14 @@
 namespace penstock {
 namespace {
 
-std::string why_not(const ScheduleShape& shape) {
+std::string why_not_shape(const ScheduleShape& shape) {
   if (shape.group > 0) return why_no_megatron_group("interleaved", shape, shape.group);
   return why_no_pytorch_group("interleaved", shape, ", or give --group for Megatron's rule");
 }
 
 // Megatron-LM arXiv 2104.04473 section 2.2; PyTorch ScheduleInterleaved1F1B. Warm-up of rank r:
 // (V - 1) G + 2 (P - 1 - r) forwards of the table.
-Schedule generate(const ScheduleShape& shape) {
+Schedule generate_schedule(const ScheduleShape& shape) {
   Interleaving rule;
   rule.group = shape.group > 0 ? shape.group : pytorch_group(shape);
   ListBuilder lists("interleaved", shape);
@@ -31,8 +31,8 @@ const ScheduleKind kInterleaved = {
     .fewest_chunks = 2,
     .most_chunks = 0,
     .has_groups = true,
-    .why_not = why_not,
-    .generate = generate,
+    .why_not = why_not_shape,
+    .generate = generate_schedule,
 };
 
 }  // namespace penstock

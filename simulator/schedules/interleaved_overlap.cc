@@ -8,7 +8,7 @@ namespace {
 
 int group_of(const ScheduleShape& shape) { return shape.group > 0 ? shape.group : shape.ranks; }
 
-std::string why_not(const ScheduleShape& shape) {
+std::string why_not_shape(const ScheduleShape& shape) {
   if (shape.group == 0 && (shape.ranks < 2 || shape.micro_batches < shape.ranks)) {
     return fmt::format("interleaved-overlap: P = {}, M = {}, but Megatron's rule wants 2 <= P <= M",
                        shape.ranks, shape.micro_batches);
@@ -19,7 +19,7 @@ std::string why_not(const ScheduleShape& shape) {
 // Interleaved with one more forward in the warm-up: then no backward of the steady part needs the
 // forward before it, and the two run together. Megatron-LM does so to hide the all-to-alls of
 // experts (overlap_moe_expert_parallel_comm).
-Schedule generate(const ScheduleShape& shape) {
+Schedule generate_schedule(const ScheduleShape& shape) {
   Interleaving rule;
   rule.group = group_of(shape);
   rule.overlaps_pairs = true;
@@ -44,8 +44,8 @@ const ScheduleKind kInterleavedOverlap = {
     .has_groups = true,
     .ragged_groups = true,
     .only_when_named = true,  // what it gains is not measured
-    .why_not = why_not,
-    .generate = generate,
+    .why_not = why_not_shape,
+    .generate = generate_schedule,
 };
 
 }  // namespace penstock

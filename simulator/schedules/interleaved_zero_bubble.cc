@@ -4,13 +4,13 @@
 namespace penstock {
 namespace {
 
-std::string why_not(const ScheduleShape& shape) {
+std::string why_not_shape(const ScheduleShape& shape) {
   return why_no_pytorch_group("interleaved-zb", shape, "");
 }
 
 // PyTorch ScheduleInterleavedZeroBubble ("ZB1P"): interleaved with the warm-up of 1F1B per group
 // and the weight gradients of rank r delayed by r.
-Schedule generate(const ScheduleShape& shape) {
+Schedule generate_schedule(const ScheduleShape& shape) {
   Interleaving rule;
   rule.group = pytorch_group(shape);
   ListBuilder lists("interleaved-zb", shape);
@@ -30,8 +30,8 @@ const ScheduleKind kInterleavedZeroBubble = {
     .backward = BackwardKind::kSplit,
     .fewest_chunks = 2,
     .most_chunks = 0,
-    .why_not = why_not,
-    .generate = generate,
+    .why_not = why_not_shape,
+    .generate = generate_schedule,
 };
 
 }  // namespace penstock

@@ -7,7 +7,7 @@ namespace {
 // Breadth first: every chunk takes all micro-batches before the next chunk starts; backwards run
 // chunk by chunk from the last, micro-batches descending (arXiv 2211.05953; PyTorch
 // ScheduleLoopedBFS).
-Schedule generate(const ScheduleShape& shape) {
+Schedule generate_schedule(const ScheduleShape& shape) {
   const int m = shape.micro_batches;
   ListBuilder lists("looped-bfs", shape);
   for (int rank = 0; rank < shape.ranks; ++rank) {
@@ -31,7 +31,7 @@ const ScheduleKind kLoopedBfs = {
     .fewest_chunks = 2,
     .most_chunks = 0,
     .holds_all_micro_batches = true,
-    .generate = generate,
+    .generate = generate_schedule,
 };
 
 }  // namespace penstock

@@ -8,7 +8,7 @@ namespace {
 
 // Rank r warms up with min(P - 1 - r, M) forwards, then alternates one forward and one backward,
 // then drains (PipeDream-flush, DAPPLE; arXiv 2006.09503).
-Schedule generate(const ScheduleShape& shape) {
+Schedule generate_schedule(const ScheduleShape& shape) {
   const int m = shape.micro_batches;
   ListBuilder lists("1f1b", shape);
   for (int rank = 0; rank < shape.ranks; ++rank) {
@@ -29,7 +29,7 @@ Schedule generate(const ScheduleShape& shape) {
 const ScheduleKind kOneForwardOneBackward = {
     .name = "1f1b",
     .summary = "one forward, one backward; rank r holds P - r micro-batches",
-    .generate = generate,
+    .generate = generate_schedule,
 };
 
 }  // namespace penstock

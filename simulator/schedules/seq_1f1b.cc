@@ -9,7 +9,7 @@ namespace {
 // 1F1B over the slices of the sequences (arXiv 2406.03488). Entry m q + k is slice k of
 // micro-batch m: forwards take the entries in order, backwards the slices of a micro-batch from the
 // last to the first, since a slice attends to those before it.
-Schedule generate(const ScheduleShape& shape) {
+Schedule generate_schedule(const ScheduleShape& shape) {
   const int q = shape.slices, entries = shape.micro_batches * q;
   ListBuilder lists("seq-1f1b", shape);
   for (int rank = 0; rank < shape.ranks; ++rank) {
@@ -40,7 +40,7 @@ const ScheduleKind kSeq1F1B = {
     .summary =
         "1F1B over --slices of every sequence: bubble and activations shrink with their number",
     .has_slices = true,
-    .generate = generate,
+    .generate = generate_schedule,
 };
 
 }  // namespace penstock

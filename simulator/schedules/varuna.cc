@@ -59,7 +59,7 @@ class RankList {
   int rank_, micro_batches_, first_;
 };
 
-Schedule generate(std::string_view name, RunTimeRule rule, const ScheduleShape& shape) {
+Schedule generate_schedule(std::string_view name, RunTimeRule rule, const ScheduleShape& shape) {
   ListBuilder lists(name, shape);
   for (int rank = 0; rank + 1 < shape.ranks; ++rank) RankList(lists, shape, rank).add();
   const int last = shape.ranks - 1;  // it keeps its activations
@@ -73,8 +73,8 @@ Schedule generate(std::string_view name, RunTimeRule rule, const ScheduleShape& 
   return schedule;
 }
 
-Schedule generate(const ScheduleKind& kind, const ScheduleShape& shape) {
-  return generate(kind.name, kind.rule, shape);
+Schedule generate_schedule(const ScheduleKind& kind, const ScheduleShape& shape) {
+  return generate_schedule(kind.name, kind.rule, shape);
 }
 
 }  // namespace
@@ -83,7 +83,7 @@ bool has_varuna_order(const Schedule& schedule) {
   ScheduleShape shape;
   shape.ranks = schedule.ranks;
   shape.micro_batches = schedule.micro_batches;
-  const Schedule expected = generate(schedule.name, schedule.rule, shape);
+  const Schedule expected = generate_schedule(schedule.name, schedule.rule, shape);
   return schedule.copies == 1 && schedule.rank_of_stage == expected.rank_of_stage &&
          schedule.actions == expected.actions && schedule.blocks == expected.blocks &&
          schedule.begin == expected.begin;
@@ -100,7 +100,7 @@ const ScheduleKind kVaruna = {
     .recomputes = true,
     .is_costly = true,
     .rule = RunTimeRule::kVaruna,
-    .generate = [](const ScheduleShape& shape) { return generate(kVaruna, shape); },
+    .generate = [](const ScheduleShape& shape) { return generate_schedule(kVaruna, shape); },
 };
 
 const ScheduleKind kVarunaRuntime = {
@@ -111,7 +111,7 @@ const ScheduleKind kVarunaRuntime = {
     .is_costly = true,
     .only_when_named = true,
     .rule = RunTimeRule::kVarunaRuntime,
-    .generate = [](const ScheduleShape& shape) { return generate(kVarunaRuntime, shape); },
+    .generate = [](const ScheduleShape& shape) { return generate_schedule(kVarunaRuntime, shape); },
 };
 
 const ScheduleKind kVarunaStrict = {
@@ -122,7 +122,7 @@ const ScheduleKind kVarunaStrict = {
     .is_costly = true,
     .only_when_named = true,
     .rule = RunTimeRule::kVarunaStrict,
-    .generate = [](const ScheduleShape& shape) { return generate(kVarunaStrict, shape); },
+    .generate = [](const ScheduleShape& shape) { return generate_schedule(kVarunaStrict, shape); },
 };
 
 }  // namespace penstock

@@ -44,7 +44,7 @@ void add_rank(TwoStageList& list, int ranks, int rank, int n) {
 // Handcrafted zero bubble on a V of two stages per rank (arXiv 2401.10241 section 5; PyTorch
 // ScheduleZBVZeroBubble). With fewer than 2P - 1 micro-batches it is the list of 2P - 1 of which
 // only those that exist are kept.
-Schedule generate(const ScheduleShape& shape) {
+Schedule generate_schedule(const ScheduleShape& shape) {
   const int p = shape.ranks, m = shape.micro_batches;
   const int n = std::max(2 * p - 1, m);
   ListBuilder lists("zb-v", shape, StageMap::kV);
@@ -67,7 +67,7 @@ const ScheduleKind kZbV = {
     .map = StageMap::kV,
     .fewest_chunks = 2,
     .most_chunks = 2,
-    .generate = generate,
+    .generate = generate_schedule,
 };
 
 }  // namespace penstock

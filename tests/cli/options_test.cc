@@ -26,7 +26,7 @@ struct Given {
   }
 };
 
-std::string message_of(const Arguments& arguments) {
+std::string message_for(const Arguments& arguments) {
   return tests::message_of([&] { static_cast<void>(Given().parse(arguments)); });
 }
 
@@ -58,14 +58,14 @@ TEST_CASE("a negative number is a value, not an option") {
 }
 
 TEST_CASE("every way to be wrong has a message and a remedy") {
-  CHECK(message_of({}) == "FILE: missing\nhelp: usage: penstock do FILE [OPTIONS]");
-  CHECK(message_of({"a", "b"}) ==
+  CHECK(message_for({}) == "FILE: missing\nhelp: usage: penstock do FILE [OPTIONS]");
+  CHECK(message_for({"a", "b"}) ==
         "'b' is one argument too many\nhelp: usage: penstock do FILE [OPTIONS]");
-  CHECK(message_of({"a", "--rnks", "3"}) ==
+  CHECK(message_for({"a", "--rnks", "3"}) ==
         "unknown option '--rnks'\nhelp: did you mean '--ranks'?");
-  CHECK(message_of({"a", "--rnks=3"}) == "unknown option '--rnks'\nhelp: did you mean '--ranks'?");
-  CHECK(message_of({"a", "-P"}) == "-P: needs a value\nhelp: write -P N: pipeline ranks");
-  CHECK(message_of({"a", "-P", "1", "--ranks", "2"}) ==
+  CHECK(message_for({"a", "--rnks=3"}) == "unknown option '--rnks'\nhelp: did you mean '--ranks'?");
+  CHECK(message_for({"a", "-P"}) == "-P: needs a value\nhelp: write -P N: pipeline ranks");
+  CHECK(message_for({"a", "-P", "1", "--ranks", "2"}) ==
         "-P, --ranks: given 2 times\nhelp: keep one of them");
 }
 

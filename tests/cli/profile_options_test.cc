@@ -18,7 +18,7 @@ ProfileRequest requested(const Arguments& arguments, int processors = 2) {
   return given.request(processors);
 }
 
-std::string message_of(const Arguments& arguments) {
+std::string message_for(const Arguments& arguments) {
   return tests::message_of([&] { static_cast<void>(requested(arguments)); });
 }
 
@@ -100,9 +100,9 @@ TEST_CASE("several lengths are measured, and the longest is the model's") {
 TEST_CASE("a narrow model has one head, an mlp none") {
   CHECK(requested({"gpt", "--hidden", "32"}).model->heads == 1);
   CHECK(requested({"mlp", "--hidden", "32"}).model->feed_forward == 128);
-  CHECK(message_of({"mlp", "--heads", "2"}) ==
+  CHECK(message_for({"mlp", "--heads", "2"}) ==
         "--heads: an mlp has no attention\nhelp: leave it out");
-  CHECK(message_of({"gpt", "--heads", "3"}) ==
+  CHECK(message_for({"gpt", "--heads", "3"}) ==
         "--heads: 3 does not divide the width 256\nhelp: give a divisor of --hidden");
 }
 
@@ -128,55 +128,55 @@ TEST_CASE("a GPU's own name is asked for later, unless one is given") {
 }
 
 TEST_CASE("words that are none are refused with those that are") {
-  CHECK(message_of({"gpt", "--precision", "int8"}) ==
+  CHECK(message_for({"gpt", "--precision", "int8"}) ==
         "--precision: there is no 'int8'\nhelp: expected float32, bfloat16, float16 or float64");
-  CHECK(message_of({"gpt", "--optimizer", "lion"}) ==
+  CHECK(message_for({"gpt", "--optimizer", "lion"}) ==
         "--optimizer: there is no 'lion'\nhelp: expected adamw or sgd");
-  CHECK(message_of({"gpt", "--device", "tpu"}) ==
+  CHECK(message_for({"gpt", "--device", "tpu"}) ==
         "--device: there is no 'tpu'\nhelp: expected cpu, cuda or cuda:N");
-  CHECK(message_of({"gpt", "--recompute", "some"}) ==
+  CHECK(message_for({"gpt", "--recompute", "some"}) ==
         "--recompute: there is no mode 'some'\nhelp: expected none, full or none,full");
 }
 
 TEST_CASE("what is said twice is refused") {
-  CHECK(message_of({"gpt", "--recompute", "full,full"}) ==
+  CHECK(message_for({"gpt", "--recompute", "full,full"}) ==
         "--recompute: 'full' is given twice\nhelp: keep one of them");
-  CHECK(message_of({"gpt", "--micro-batch-sizes", "2,4,2"}) ==
+  CHECK(message_for({"gpt", "--micro-batch-sizes", "2,4,2"}) ==
         "--micro-batch-sizes: a size is given twice in 2,4,2\nhelp: keep one of them");
 }
 
 TEST_CASE("numbers have limits") {
-  CHECK(message_of({"gpt", "--layers", "0"}) ==
+  CHECK(message_for({"gpt", "--layers", "0"}) ==
         "--layers: '0' is too small\nhelp: give a whole number, from 1 to 1048576");
-  CHECK(message_of({"gpt", "--hidden", "1048577"}) ==
+  CHECK(message_for({"gpt", "--hidden", "1048577"}) ==
         "--hidden: '1048577' is too large\nhelp: give a whole number, from 1 to 1048576");
-  CHECK(message_of({"gpt", "--vocabulary", "255"}) ==
+  CHECK(message_for({"gpt", "--vocabulary", "255"}) ==
         "--vocabulary: '255' is too small\nhelp: give a whole number, from 256 to 1048576");
-  CHECK(message_of({"gpt", "--micro-batch-sizes", "1,1000001"}) ==
+  CHECK(message_for({"gpt", "--micro-batch-sizes", "1,1000001"}) ==
         "--micro-batch-sizes: '1000001' is too large\nhelp: give a whole number, from 1 to "
         "1000000");
-  CHECK(message_of({"gpt", "--beside", "64"}) ==
+  CHECK(message_for({"gpt", "--beside", "64"}) ==
         "--beside: '64' is too large\nhelp: give a whole number, from 0 to 63");
-  CHECK(message_of({"none", "--links", "--participants", "1"}) ==
+  CHECK(message_for({"none", "--links", "--participants", "1"}) ==
         "--participants: '1' is too small\nhelp: give a whole number, from 2 to 64");
-  CHECK(message_of({"none", "--links", "--largest", "1025"}) ==
+  CHECK(message_for({"none", "--links", "--largest", "1025"}) ==
         "--largest: '1025' is too large\nhelp: give a whole number, from 1 to 1024");
-  CHECK(message_of({"gpt", "--spread", "0"}) ==
+  CHECK(message_for({"gpt", "--spread", "0"}) ==
         "--spread: '0' is out of range\nhelp: give a number from 0.01 to 100");
-  CHECK(message_of({"gpt", "--budget", "60"}) ==
+  CHECK(message_for({"gpt", "--budget", "60"}) ==
         "--budget: '60' has no unit\nhelp: write 60ms, or another of ns, us, ms, s");
 }
 
 TEST_CASE("options that do not go together are refused") {
-  CHECK(message_of({"gpt", "--sequence-length", "257"}) ==
+  CHECK(message_for({"gpt", "--sequence-length", "257"}) ==
         "--sequence-length: 257 is beyond the model's 256 positions\nhelp: shorten it, or give "
         "--positions");
-  CHECK(message_of({"x.pt", "--layers", "2"}) ==
+  CHECK(message_for({"x.pt", "--layers", "2"}) ==
         "--layers, --hidden, ...: x.pt has its own sizes\nhelp: leave them out, or give gpt, "
         "bert, mlp or t5 as MODEL");
-  CHECK(message_of({"gpt", "--participants", "4"}) ==
+  CHECK(message_for({"gpt", "--participants", "4"}) ==
         "--participants: there is nothing to take part in\nhelp: add --links");
-  CHECK(message_of({"none"}) ==
+  CHECK(message_for({"none"}) ==
         "MODEL: none leaves nothing to measure\nhelp: name a model, or add --links to measure only "
         "the links");
 }

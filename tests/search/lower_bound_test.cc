@@ -54,8 +54,8 @@ ExecutorModel random_executor(Random& random) {
 
 // Prices that a cost model could give: nothing is reduced without replicas, nothing gathered
 // without ZeRO-1, nothing sent inside a rank.
-StagePrices random_prices(Random& random, const Plan& plan, bool recomputes,
-                          const std::vector<PlanTie>& ties) {
+StagePrices prices_of_plan(Random& random, const Plan& plan, bool recomputes,
+                           const std::vector<PlanTie>& ties) {
   const int shapes = static_cast<int>(micro_batch_shapes(plan).size());
   StagePrices prices =
       testing::random_prices(random, plan.stages(), shapes, testing::names_of(ties));
@@ -85,7 +85,7 @@ StagePrices random_prices(Random& random, const Plan& plan, bool recomputes,
 }
 
 // One section per stage.
-SectionSums sums_of(const StagePrices& prices, int stages) {
+SectionSums sums_of_prices(const StagePrices& prices, int stages) {
   SectionSums sums;
   for (auto* list : {&sums.forward, &sums.input_gradient, &sums.weight_gradient,
                      &sums.fused_backward, &sums.recompute, &sums.work, &sums.split_work,
@@ -134,7 +134,7 @@ TEST_CASE("no replay beats its bounds, whatever the plan, the prices and the exe
     const ExecutorModel executor = random_executor(random);
     const bool recomputes = random.between(0, 2) == 0;
     const auto ties = random_ties(random, plan.stages());
-    const StagePrices prices = random_prices(random, plan, recomputes, ties);
+    const StagePrices prices = prices_of_plan(random, plan, recomputes, ties);
     const Program program =
         program_of(schedules_of(plan), lowering_of(plan, ties, recomputes, executor));
     if (deadlock(program, executor)) continue;
@@ -143,7 +143,7 @@ TEST_CASE("no replay beats its bounds, whatever the plan, the prices and the exe
     const BackwardKind split = find_schedule(plan.schedule)->backward;
     const auto live = liveness_of(plan);
     const Duration priced = step_bound(prices, plan, split, live, executor);
-    const SectionSums sums = sums_of(prices, plan.stages_per_copy());
+    const SectionSums sums = sums_of_prices(prices, plan.stages_per_copy());
     const Duration computed = compute_bound(sums, plan, split, live, executor);
     CAPTURE(i);
     CAPTURE(plan.schedule);

@@ -19,7 +19,7 @@ using testing::Random;
 // F and B of every section.
 using Times = std::vector<std::pair<std::int64_t, std::int64_t>>;
 
-SectionSums sums_of(const Times& sections) {
+SectionSums sums_of_times(const Times& sections) {
   SectionSums sums;
   sums.forward = sums.work = {0};
   sums.working_peak.assign(sections.size(), 0);
@@ -35,14 +35,15 @@ SectionSums sums_of(const Times& sections) {
 // waits for a section of the first, 1,000 before and 2,000 after its work. (120,000 + 0.5 * 3,000)
 // / 1.5 = 81,000, and with the wait before alone 80,333; less the margin of rounding.
 TEST_CASE("ranks on two types do the mean of the work besides what they wait") {
-  const SectionSums fast = sums_of(Times(4, {1000, 2000})), slow = sums_of(Times(4, {2000, 4000}));
+  const SectionSums fast = sums_of_times(Times(4, {1000, 2000})),
+                    slow = sums_of_times(Times(4, {2000, 4000}));
   const MixedFill fill({&fast, &slow}, BackwardKind::kFused);
   CHECK(fill.least({{0, 1}, {1, 1}}, 10, true) == 80'999);
   CHECK(fill.least({{0, 1}, {1, 1}}, 10, false) == 80'333);
 }
 
 TEST_CASE("a type that takes no time at all bounds nothing") {
-  const SectionSums one = sums_of(Times(2, {10, 20})), none = sums_of(Times(2, {0, 0}));
+  const SectionSums one = sums_of_times(Times(2, {10, 20})), none = sums_of_times(Times(2, {0, 0}));
   CHECK(MixedFill({&one, &none}, BackwardKind::kFused).least({{0, 1}, {1, 1}}, 4, true) == 0);
 }
 
@@ -64,7 +65,7 @@ Question random_question(Random& random) {
     for (int i = 0; i < question.sections; ++i) {
       times.emplace_back(random.between(1, 900), random.between(0, 900));
     }
-    question.types.push_back(sums_of(times));
+    question.types.push_back(sums_of_times(times));
     const int left = question.sections - static_cast<int>(question.type_of_rank.size());
     question.runs.push_back({t, random.between(1, std::max(1, left - (types - t - 1)))});
     for (int r = 0; r < question.runs.back().ranks; ++r) {

@@ -17,7 +17,7 @@ struct Given {
   std::int64_t forward = 0, backward = 0, stash = 0, again = 0, left = 0;
 };
 
-SectionSums sums_of(const std::vector<Given>& sections, bool recomputes) {
+SectionSums sums_of_given(const std::vector<Given>& sections, bool recomputes) {
   SectionSums sums;
   for (auto* list :
        {&sums.forward, &sums.fused_backward, &sums.recompute, &sums.work, &sums.stash}) {
@@ -40,7 +40,7 @@ SectionSums sums_of(const std::vector<Given>& sections, bool recomputes) {
 // 1F1B holds P - r micro-batches on rank r, each until its backward is done: P equal stages of F =
 // 1 and B = 2 take 3 M + 3 (P - 1), and what is held takes 3 M of it (less the margin of rounding).
 TEST_CASE("what 1F1B holds leaves only its fill and drain open") {
-  const SectionSums sums = sums_of({4, Given{1, 2, 6, 1, 0}}, false);
+  const SectionSums sums = sums_of_given({4, Given{1, 2, 6, 1, 0}}, false);
   const StashRoom room{1000, 4, Bytes{6 * (4 + 3 + 2 + 1) / 4}};
   CHECK(stash_bound(sums, BackwardKind::kFused, room) == Duration{2'999});
 }
@@ -51,7 +51,7 @@ TEST_CASE("what 1F1B holds leaves only its fill and drain open") {
 // x = 0.75 and T = 6.75.
 TEST_CASE("recompute is weighed against what it lets a rank hold") {
   const std::vector<Given> sections(2, Given{1, 2, 6, 1, 0});
-  const SectionSums kept = sums_of(sections, false), again = sums_of(sections, true);
+  const SectionSums kept = sums_of_given(sections, false), again = sums_of_given(sections, true);
   const StashRoom room{1000, 1, Bytes{4}};
   CHECK(stash_bound(kept, BackwardKind::kFused, room) == Duration{13'499});
   CHECK(stash_bound(kept, again, BackwardKind::kFused, room) == Duration{6'749});
@@ -60,8 +60,8 @@ TEST_CASE("recompute is weighed against what it lets a rank hold") {
 // F = 1, B = 2 and 6 bytes, or F = 2, B = 2 and 4 bytes: at least 3 and 4, held for 6 and 3 on one
 // rank with room for 4 bytes: 36 / 4 = 9 per micro-batch, and with the first mode alone 13.5.
 TEST_CASE("where two modes are mixed, the shorter times and the smaller stash are certain") {
-  const SectionSums a = sums_of(std::vector<Given>(2, Given{1, 2, 6, 0, 6}), false);
-  const SectionSums b = sums_of(std::vector<Given>(2, Given{2, 2, 4, 0, 4}), false);
+  const SectionSums a = sums_of_given(std::vector<Given>(2, Given{1, 2, 6, 0, 6}), false);
+  const SectionSums b = sums_of_given(std::vector<Given>(2, Given{2, 2, 4, 0, 4}), false);
   const StashRoom room{1000, 1, Bytes{4}};
   CHECK(stash_bound_of_either(a, b, BackwardKind::kFused, room) == Duration{8'999});
   CHECK(stash_bound_of_either(b, a, BackwardKind::kFused, room) == Duration{8'999});
@@ -80,7 +80,7 @@ TEST_CASE("no choice of sections that recompute is faster than the bound") {
       sections.push_back({random.between(1, 5), random.between(1, 9), stash, random.between(0, 5),
                           random.between(0, stash)});
     }
-    const SectionSums kept = sums_of(sections, false), again = sums_of(sections, true);
+    const SectionSums kept = sums_of_given(sections, false), again = sums_of_given(sections, true);
     const StashRoom room{random.between(100, 1000), random.between(1, 4),
                          Bytes{random.between(1, 30)}};
     const Duration bound = stash_bound(kept, again, BackwardKind::kFused, room);

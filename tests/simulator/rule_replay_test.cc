@@ -36,7 +36,7 @@ LoweringOptions random_options(Random& random, int stages) {
 }
 
 // Stages that are alike, that differ a little, and that differ a thousandfold.
-StagePrices random_prices(Random& random, int stages) {
+StagePrices tied_prices(Random& random, int stages) {
   StagePrices prices = testing::random_prices(random, stages, 2, {"embedding"});
   const int most = random.coin() ? 4 : random.coin() ? 1 : 1000;
   for (ComputePrice& price : prices.compute) {
@@ -76,7 +76,7 @@ Case random_case(Random& random) {
     result.pipelines.push_back(std::move(input));
   }
   result.options = random_options(random, ranks);
-  result.prices = random_prices(random, ranks);
+  result.prices = tied_prices(random, ranks);
   if (random.coin()) result.executor.per_action = Duration{3};
   if (random.coin()) result.executor.per_transfer = Duration{2};
   return result;
@@ -114,8 +114,8 @@ TEST_CASE("the replay by rule is the event queue's, to the nanosecond, and so is
   }
 }
 
-Duration makespan_of(const std::string& name, int ranks, int micro_batches,
-                     const VarunaCosts& costs) {
+Duration makespan_under(const std::string& name, int ranks, int micro_batches,
+                        const VarunaCosts& costs) {
   const Schedule schedule = make_schedule(name, {ranks, 1, micro_batches});
   ReplayBuffers buffers;
   const auto ruled = simulate_by_rule({RolledInput{&schedule, {{micro_batches, {}}}}}, {},
@@ -127,11 +127,11 @@ Duration makespan_of(const std::string& name, int ranks, int micro_batches,
 TEST_CASE("the published totals") {
   const VarunaCosts costs{20'000'000, 40'000'000, 3'000'000, 12'000'000, 4};
   const auto ms = [](std::int64_t n) { return Duration{n * 1'000'000}; };
-  CHECK(makespan_of("varuna", 8, 64, costs) == ms(5'660));
-  CHECK(makespan_of("varuna", 32, 512, costs) == ms(43'712));
-  CHECK(makespan_of("varuna-runtime", 8, 64, costs) == ms(5'534));
-  CHECK(makespan_of("varuna-runtime", 32, 512, costs) == ms(43'092));
-  CHECK(makespan_of("varuna-strict", 32, 512, costs) == ms(43'712));
+  CHECK(makespan_under("varuna", 8, 64, costs) == ms(5'660));
+  CHECK(makespan_under("varuna", 32, 512, costs) == ms(43'712));
+  CHECK(makespan_under("varuna-runtime", 8, 64, costs) == ms(5'534));
+  CHECK(makespan_under("varuna-runtime", 32, 512, costs) == ms(43'092));
+  CHECK(makespan_under("varuna-strict", 32, 512, costs) == ms(43'712));
 }
 
 TEST_CASE("what needs the Program is left to it") {

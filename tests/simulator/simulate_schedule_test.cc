@@ -92,7 +92,7 @@ LoweringOptions random_options(Random& random, int stages) {
 }
 
 // Small prices: ties and zeros are frequent, and steady states come late and change.
-StagePrices random_prices(Random& random, int stages, int shapes, int most) {
+StagePrices prices_up_to(Random& random, int stages, int shapes, int most) {
   StagePrices prices = testing::random_prices(random, stages, shapes, {"embedding"});
   for (ComputePrice& price : prices.compute) {
     for (Price* p : {&price.forward, &price.input_gradient, &price.weight_gradient,
@@ -114,7 +114,7 @@ bool jumps_and_agrees(std::uint64_t seed, int most_ranks, int most_micro_batches
   const Schedule schedule = testing::random_schedule(random, most_ranks, most_micro_batches);
   std::vector<PipelineInput> pipelines{testing::input_of(schedule)};
   if (random.coin()) pipelines[0].micro_batches.back().shape = 1;  // a short last one
-  const StagePrices prices = random_prices(random, schedule.stages(), 2, most_price);
+  const StagePrices prices = prices_up_to(random, schedule.stages(), 2, most_price);
   ExecutorModel executor;
   if (random.coin()) executor.per_action = Duration{3};
   if (random.coin()) executor.per_transfer = Duration{2};
@@ -154,7 +154,7 @@ TEST_CASE("and so do replicas with different numbers of micro-batches") {
                                          testing::input_of(kind.generate(fewer))};
     if (random.coin()) std::swap(pipelines[0], pipelines[1]);
     if (random.coin()) pipelines[0].micro_batches.back().shape = 1;
-    const StagePrices prices = random_prices(random, longer.stages(), 2, random.coin() ? 6 : 9999);
+    const StagePrices prices = prices_up_to(random, longer.stages(), 2, random.coin() ? 6 : 9999);
     LoweringOptions options = random_options(random, longer.stages());
     options.step_actions = options.reduce_gradients = true;
     INFO("seed ", seed, ": ", longer.name, " P=", longer.ranks, " V=", longer.chunks,

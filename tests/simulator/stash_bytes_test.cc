@@ -20,7 +20,7 @@ namespace {
 
 using testing::Random;
 
-PipelineInput input_of(const Schedule& schedule, const std::vector<int>& shapes) {
+PipelineInput input_of_shapes(const Schedule& schedule, const std::vector<int>& shapes) {
   PipelineInput input;
   input.schedule = schedule;
   input.micro_batches.resize(shapes.size());
@@ -70,7 +70,7 @@ TEST_CASE("a long micro-batch between two short ones, worked out by hand") {
   }
   const std::vector<int> shapes{0, 1, 0};
   const Schedule schedule = make_schedule("1f1b", {2, 1, 3});
-  const Program program = lower({input_of(schedule, shapes)}, {});
+  const Program program = lower({input_of_shapes(schedule, shapes)}, {});
   CHECK(testing::by_the_rules(schedule, prices, shapes) == Duration{21'000'000});
   CHECK(peak_stash_bytes(program, prices) == std::vector{Bytes{110}, Bytes{100}});
 }
@@ -93,7 +93,7 @@ TEST_CASE("any schedule of any shapes takes the time and the bytes that the rule
     several += most > 1 ? 1 : 0;
     const StagePrices prices = testing::random_prices(random, schedule.stages(), most);
     CAPTURE(schedule.name);
-    const Program program = lower({input_of(schedule, shapes)}, {});
+    const Program program = lower({input_of_shapes(schedule, shapes)}, {});
     const TimelineSummary summary = simulate_schedule({{&schedule, runs}}, {}, prices, {});
     REQUIRE(summary.makespan == testing::by_the_rules(schedule, prices, shapes));
     REQUIRE(peak_stash_bytes(program, prices) == added_up(schedule, prices, shapes));

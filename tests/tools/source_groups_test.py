@@ -14,6 +14,8 @@ import source_groups  # noqa: E402
 LAUNCHER = ROOT / "tools/compile_group.py"
 ONE = "namespace {\nint helper() { return 1; }\nconstexpr int kMost = 1;\n}  // namespace\nint one() { return helper() + kMost; }\n"
 TWO = ONE.replace("int one", "int two").replace("return 1", "return 2").replace("kMost = 1", "kMost = 2")
+# A macro for its helper would meet that of another type, so it has none.
+MEMBER = ONE.replace("helper() +", "Other{}.helper() +").replace("int one", "struct Other { int helper(); };\nint member")
 THREE = "namespace {\nusing outer::helper;\n}  // namespace\n"
 FOUR = "namespace {\nconstexpr int kMost = 4;\n}  // namespace\nint four() { return kMost; }\n"
 
@@ -26,8 +28,11 @@ def groups_of(texts):
 
 
 def check_groups():
-    assert groups_of({"1": ONE, "2": TWO}) == [["1"], ["2"]], "two helpers of one name met"
-    assert groups_of({"1": ONE, "3": THREE}) == [["1"], ["3"]], "a helper met another one that is used by its name"
+    assert groups_of({"1": ONE, "2": TWO}) == [["1", "2"]], "two helpers of one name can get numbers"
+    assert groups_of({"1": ONE, "2": MEMBER}) == [["1", "2"]], "one of two helpers can get a number"
+    assert groups_of({"1": MEMBER, "2": MEMBER}) == [["1"], ["2"]], "two helpers of one name met"
+    assert groups_of({"1": MEMBER, "3": THREE}) == [["1"], ["3"]], "a helper met another one that is used by its name"
+    assert groups_of({"1": ONE, "3": THREE}) == [["1", "3"]], "a helper can get a number before another one is used"
     assert groups_of({"3": THREE, "4": THREE}) == [["3", "4"]], "to use the same name is no clash"
     assert groups_of({"1": ONE, "4": FOUR}) == [["1", "4"]], "constants get the file's number"
 
@@ -74,6 +79,18 @@ def check_launcher(compiler):
         assert needs.startswith("made.o:"), needs
         assert all(part in needs for part in ("group.cc", "one.cc", "two.cc")), needs
         assert sorted(path.name for path in folder.path.glob("made.o*")) == ["made.o", "made.o.d"]
+
+        # As they are really grouped, each of them is renamed.
+        sources = source_groups.Sources()
+        sources.texts = {"one.cc": ONE, "two.cc": TWO}
+        sources.includes = {"one.cc": ([], ["vector"]), "two.cc": ([], [])}
+        text = source_groups.all_in_one(["one.cc", "two.cc"], sources)
+        assert text.startswith("#include <vector>\n"), text
+        assert "#define helper helper_0\n" in text and "#undef helper\n" in text, text
+        assert "#include" not in source_groups.all_in_one(["one.cc"], sources).replace('#include "one.cc"', ""), text
+        done = folder.compile(folder.write("group.cc", source_groups.FIRST_LINE + "\n" + text))
+        assert done.returncode == 0 and not done.stdout, done.stdout + done.stderr
+        assert folder.value_of("10 * one() + two()") == 24
 
         done = folder.compile(folder.group("one.cc", "wrong.cc"))
         assert done.returncode == 1

@@ -27,7 +27,7 @@ RankLists lists_of(const Program& program) {
   return lists;
 }
 
-std::string text_of(const Program& program, const RankLists& lists) {
+std::string text_of_lists(const Program& program, const RankLists& lists) {
   std::string text;
   for (const std::vector<Action>& list : lists) {
     for (const Action& action : list) text += name_of(program, action) + ' ';
@@ -54,7 +54,7 @@ TEST_CASE("the checker finds the same order, ties in time included") {
     CHECK(findings.empty());
     const Timeline timeline = simulate(file.program, file.prices, {});
     const Program executed = as_executed(file.program, timeline).program;
-    CHECK(text_of(executed, lists_of(executed)) == text_of(file.program, expected));
+    CHECK(text_of_lists(executed, lists_of(executed)) == text_of_lists(file.program, expected));
   }
 }
 

@@ -21,8 +21,8 @@ std::string why_not(const ScheduleShape& shape) {
 }
 
 // F and I + W of a stage of either copy, a whole P-th of the model.
-TimelineSummary summary_of(int ranks, int micro_batches, std::int64_t forward,
-                           std::int64_t backward) {
+TimelineSummary summary_of_equal(int ranks, int micro_batches, std::int64_t forward,
+                                 std::int64_t backward) {
   return simulate_summary(lowered("chimera", {ranks, 2, micro_batches, 0}),
                           testing::equal_prices(2 * ranks, 1, {forward, backward, 0, 0}), {});
 }
@@ -76,19 +76,19 @@ TEST_CASE("with F = B Chimera idles D - 2 slots, whatever the number of units") 
   for (const int d : {2, 4, 6, 8}) {
     for (int units = 1; units <= 5; ++units) {
       const int m = units * d;
-      CHECK(summary_of(d, m, 1, 1).makespan == Duration{2 * m + d - 2});
-      CHECK(summary_of(d, m, 1, 1).ideal == Duration{2 * m});
+      CHECK(summary_of_equal(d, m, 1, 1).makespan == Duration{2 * m + d - 2});
+      CHECK(summary_of_equal(d, m, 1, 1).ideal == Duration{2 * m});
     }
   }
   // And one slot for the reduction after it, as the text counts: 11, 19, 23.
-  CHECK(summary_of(4, 4, 1, 1).makespan == Duration{11 - 1});
-  CHECK(summary_of(4, 8, 1, 1).makespan == Duration{19 - 1});
-  CHECK(summary_of(8, 8, 1, 1).makespan == Duration{23 - 1});
+  CHECK(summary_of_equal(4, 4, 1, 1).makespan == Duration{11 - 1});
+  CHECK(summary_of_equal(4, 8, 1, 1).makespan == Duration{19 - 1});
+  CHECK(summary_of_equal(8, 8, 1, 1).makespan == Duration{23 - 1});
 }
 
 TEST_CASE("with B = 2F Chimera's idle time grows with the units") {
   const auto idle = [](int units) {
-    const TimelineSummary summary = summary_of(4, 4 * units, 1, 2);
+    const TimelineSummary summary = summary_of_equal(4, 4 * units, 1, 2);
     return summary.makespan - summary.ideal;
   };
   CHECK(idle(1) == Duration{4});

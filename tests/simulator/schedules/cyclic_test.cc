@@ -133,7 +133,7 @@ Schedule first_in_first_out(const std::vector<int>& ranks, const StagePrices& pr
   return schedule_of_lists("fifo", kMicroBatches, ranks, lists);
 }
 
-std::string text_of(const std::vector<ComputeAction>& list) {
+std::string text_of_list(const std::vector<ComputeAction>& list) {
   std::string text;
   for (const ComputeAction& action : list) {
     text += (text.empty() ? "" : " ") + std::string(name_of(action.kind)) +
@@ -160,8 +160,8 @@ TEST_CASE("the published table: four devices, eight micro-batches") {
 TEST_CASE("on one stage per rank: 1F1B with twice the warm-up and one more") {
   const std::vector<int> ranks{0, 1};
   const CyclicLists lists = cyclic_lists(ranks, 2, 4);
-  CHECK(text_of(lists.lists[0]) == "F0 F1 F2 B0 F3 B1 B2 B3");
-  CHECK(text_of(lists.lists[1]) == "F0 B0 F1 B1 F2 B2 F3 B3");
+  CHECK(text_of_list(lists.lists[0]) == "F0 F1 F2 B0 F3 B1 B2 B3");
+  CHECK(text_of_list(lists.lists[1]) == "F0 B0 F1 B1 F2 B2 F3 B3");
 }
 
 TEST_CASE("the rolled-up schedule is that of the cycles without limits") {
@@ -189,10 +189,10 @@ TEST_CASE("a rank lets in what it has room for, and always one") {
   const std::vector<std::int64_t> room{20, 20};
   const CyclicMemory memory{room, taken};
   const CyclicLists lists = cyclic_lists(ranks, 2, 4, &memory);
-  CHECK(text_of(lists.lists[0]) == "F0 F1 B0 F2 B1 F3 B2 B3");
+  CHECK(text_of_list(lists.lists[0]) == "F0 F1 B0 F2 B1 F3 B2 B3");
   const std::vector<std::int64_t> none{0, 0};
   const CyclicMemory tight{none, taken};
-  CHECK(text_of(cyclic_lists(ranks, 2, 4, &tight).lists[0]) == "F0 B0 F1 B1 F2 B2 F3 B3");
+  CHECK(text_of_list(cyclic_lists(ranks, 2, 4, &tight).lists[0]) == "F0 B0 F1 B1 F2 B2 F3 B3");
 }
 
 TEST_CASE("within any room that holds each micro-batch alone, no rank holds more") {
