@@ -39,10 +39,8 @@ def prepare(penstock, folder):
         with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
             file.write(text)
     subprocess.run([penstock, "plan", "profile.json", "--cluster", "cluster.json", "--gpus", "8",
-                    "--global-batch", "16", "-o", "plan.json"], cwd=folder, check=True,
-                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-
-
+                    "--global-batch", "16", "--schedule", "1f1b", "--pin", "PP=8,TP=1,mbs=1", "-o", "plan.json"],
+                   cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     subprocess.run([penstock, "plan", "profile.json", "--cluster", "cluster.json", "--gpus", "8,16",
                     "--global-batch", "16", "--schedule", "1f1b", "--pin", "TP=1,mbs=1",
                     "--recompute", "full", "--for", "penstock", "-o", "book.json"],

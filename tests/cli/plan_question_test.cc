@@ -37,7 +37,8 @@ Loaded<PlanFile> measured_plan(const Folder& folder) {
   write_file(folder / "p.json", read_file("data/profiles/gpt-6.7b.a100-40gb.json"));
   write_file(folder / "c.json", read_file("data/clusters/a100-40gb-p4d-8x8.json"));
   return plan_in(folder, {"plan", folder / "p.json", "--cluster", folder / "c.json", "--gpus", "8",
-                          "--global-batch", "16", "--reserve-gib", "1.5"});
+                          "--global-batch", "16", "--reserve-gib", "1.5", "--schedule", "1f1b",
+                          "--pin", "PP=4,TP=1,mbs=1"});
 }
 
 }  // namespace
@@ -124,7 +125,8 @@ TEST_CASE("an estimate is made again: the device, the precision and the size tha
     for (const char* precision : {"bfloat16", "float32"}) {
       const Loaded<PlanFile> plan =
           plan_in(folder, {"plan", "data/models/gpt2.json", "--device", "h100-sxm", "--gpus", gpus,
-                           "--global-batch", "32", "--precision", precision});
+                           "--global-batch", "32", "--precision", precision, "--schedule", "1f1b",
+                           "--pin", "TP=1,mbs=1"});
       const PlanQuestion again = question_of(plan.value, plan.file.path);
       REQUIRE_MESSAGE(again.why_not.empty(), again.why_not);
       CHECK(name_of(again.question.estimated->request.arithmetic) == precision);

@@ -48,13 +48,15 @@ std::string contradiction(const std::string& text) {
 }  // namespace
 
 TEST_CASE("the best plan with some choices is what a search with these pins finds") {
-  const WhyNot why = ask("schedule=1f1b,P=4");
-  CHECK(why.asked == "schedule=1f1b, PP=4");
+  const WhyNot why = ask("schedule=1f1b,P=4,T=1,b=1");
+  CHECK(why.asked == "schedule=1f1b, PP=4, TP=1, mbs=1");
   CHECK(why.contradictions.empty());
   CHECK(why.remark.empty());
   Question pinned = question();
   pinned.request.pins.schedules = {"1f1b"};
   pinned.request.pins.pipeline = 4;
+  pinned.request.pins.tensor = 1;
+  pinned.request.pins.micro_batch_size = 1;
   SearchProgress progress;
   const SearchResult expected = best_plans(pinned.inputs(), pinned.request, progress);
   REQUIRE_FALSE(expected.best.empty());
@@ -62,7 +64,7 @@ TEST_CASE("the best plan with some choices is what a search with these pins find
 }
 
 TEST_CASE("more GPUs than the plan uses are said, more than there are are a contradiction") {
-  CHECK(ask("P=4,D=4").remark == "It needs 16 GPUs, 8 more than this plan uses.");
+  CHECK(ask("schedule=1f1b,P=4,D=4,T=1").remark == "It needs 16 GPUs, 8 more than this plan uses.");
   CHECK(contradiction("P=16,D=8") ==
         "PP = 16, DP = 8 together need 128 GPUs (PP x DP x TP), but 8 x p4d.24xlarge has 64.");
   CHECK(ask("P=8,D=16,T=2147483647").contradictions.at(0).find("but 8 x p4d.24xlarge has 64") !=

@@ -29,7 +29,7 @@ namespace {
 
 constexpr std::size_t kSlotAlignment = 64;
 
-std::size_t bytes_of(const at::Tensor& tensor) {
+std::size_t held_bytes(const at::Tensor& tensor) {
   return tensor.defined() ? static_cast<std::size_t>(tensor.nbytes()) : 0;
 }
 
@@ -47,7 +47,7 @@ StageInSlot place_in_slot(const StageState& stage, bool with_kept) {
   StageInSlot placed;
   const auto place = [&](const at::Tensor& tensor) {
     const std::size_t at = placed.bytes;
-    placed.bytes += (bytes_of(tensor) + kSlotAlignment - 1) / kSlotAlignment * kSlotAlignment;
+    placed.bytes += (held_bytes(tensor) + kSlotAlignment - 1) / kSlotAlignment * kSlotAlignment;
     return at;
   };
   for (const auto& flat : stage.flats()) {
@@ -165,7 +165,7 @@ class SpilledWork::Impl {
       placed = place_in_slot(stage, !updates_on_host_);
       memory_.slot = std::max(memory_.slot, placed.bytes);
       std::size_t own = 0;
-      for (const auto& flat : stage.flats()) own += bytes_of(flat->gradient);
+      for (const auto& flat : stage.flats()) own += held_bytes(flat->gradient);
       gradients = std::max(gradients, own);
     }
     const auto on_device = at::TensorOptions(at::Device(device_store().device().name()));
@@ -295,7 +295,7 @@ class SpilledWork::Impl {
       if (before > 0) {
         to = at::from_blob(static_cast<std::byte*>(arriving_.data_ptr()) + arriving, sum.sizes(),
                            sum.options());
-        arriving += bytes_of(sum);
+        arriving += held_bytes(sum);
       }
       transfer.pieces.push_back({device_buffer(from), host_buffer(to), [=, this] {
                                    if (before > 0) sum.add_(to);
