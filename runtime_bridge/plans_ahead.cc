@@ -24,6 +24,7 @@ PlansAhead::~PlansAhead() {
     ends_ = true;
   }
   changed_.notify_all();
+  if (options_.stop) options_.stop();
   for (std::thread& thread : threads_) thread.join();
 }
 

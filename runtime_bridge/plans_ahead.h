@@ -33,7 +33,8 @@ using MakeStepPlan = std::function<PlannedStep(std::int64_t step)>;
 struct PlansAheadOptions {
   std::int64_t first_step = 0, end_step = kNeverEnds;
   int threads = 1;
-  int ahead = 2;  // plans that may be there before they are asked for
+  int ahead = 2;                 // plans that may be there before they are asked for
+  std::function<void()> stop{};  // makes who waits in MakeStepPlan return: nobody will ask any more
 };
 
 class PlansAhead : public ProgramSource {
