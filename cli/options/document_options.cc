@@ -1,11 +1,15 @@
 #include "cli/options/document_options.h"
 
+#include <utility>
+
 #include "cli/options/parse.h"
 
 namespace penstock {
 namespace {
 
 constexpr const char* kTokens = "--tokens-per-batch";
+constexpr const char* kWait = "--plan-wait";
+constexpr const char* kIfLate = "--plan-if-late";
 constexpr int kMostTokens = 1 << 30;
 constexpr int kLongest = 1 << 20;
 
@@ -42,6 +46,12 @@ void DocumentOptions::declare(Options& options) {
       "a line of JSON per step: predicted and measured time and memory, shapes, lengths, "
       "padding, planning time",
       statistics_);
+  options.heading("Plans from another machine");
+  store_.declare(options,
+                 "ranks take the plans of their steps from this Redis, to which penstock planner "
+                 "writes them; rediss:// with TLS (docs/training.md)");
+  options.option(kWait, "TIME", "for a plan; default: half of --time-out", wait_);
+  options.flag(kIfLate, "a plan that has not come by then is made here: it is the same", if_late_);
 }
 
 void DocumentOptions::check(const std::vector<std::string>& given) const {
@@ -50,8 +60,16 @@ void DocumentOptions::check(const std::vector<std::string>& given) const {
                  {kTokens, "--max-length", "--profile", "--cluster", "--schedule", "--pad-to",
                   "--replays", "--plan-ahead", "--planner-threads", "--statistics"},
                  "is for samples of different lengths", "add --documents FILE, or leave it out");
-    return;
+    refuse_given(given, {"--plans-from"}, "is for samples of different lengths",
+                 "add --documents FILE, or leave it out");
   }
+  if (!store_.is_given()) {
+    std::vector<std::string> others = StoreOptions::names_of_others();
+    others.insert(others.end(), {kWait, kIfLate});
+    refuse_given(given, others, "is for plans that another machine makes",
+                 "add --plans-from redis://HOST:PORT/DB, or leave it out");
+  }
+  if (files_.empty()) return;
   const std::string why = "documents are read, planned and taken otherwise than --data";
   refuse_given(given, {"--data", "--dtype", "--labels"}, why, "leave out one of the two");
   refuse_given(given,
@@ -85,6 +103,16 @@ DocumentPlanning DocumentOptions::planning() const {
   planning.threads = parse_count("--planner-threads", threads_, 1, 1, 1024);
   planning.ahead = parse_count("--plan-ahead", ahead_, 0, 2, 1024);
   return planning;
+}
+
+Duration DocumentOptions::plan_wait(Duration time_out) const {
+  if (!wait_) return time_out / 2;
+  const Duration wait = parse_budget(kWait, *wait_);
+  if (wait > time_out) {
+    bad_option(kWait, "is longer than ranks wait for each other (--time-out)",
+               "raise --time-out as well");
+  }
+  return wait;
 }
 
 }  // namespace penstock

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "cli/options/options.h"
+#include "cli/options/store_options.h"
+#include "core/values/units.h"
 
 namespace penstock {
 
@@ -31,11 +33,19 @@ class DocumentOptions {
   [[nodiscard]] std::int64_t tokens_per_batch() const;
   [[nodiscard]] DocumentPlanning planning() const;
   [[nodiscard]] std::string statistics() const { return statistics_.value_or(""); }
+  // Where plans come from that another process makes, if any do; and how long a rank waits for one:
+  // half of what ranks wait for each other, so that a planner that is missing is not taken for a
+  // rank that is.
+  [[nodiscard]] const StoreOptions& store() const { return store_; }
+  [[nodiscard]] Duration plan_wait(Duration time_out) const;
+  [[nodiscard]] bool plans_if_late() const { return if_late_; }
 
  private:
   std::vector<std::string> files_;
   std::optional<std::string> tokens_, longest_, profile_, cluster_, schedules_, pad_to_, replays_,
-      threads_, ahead_, statistics_;
+      threads_, ahead_, statistics_, wait_;
+  StoreOptions store_{"--plans-from"};
+  bool if_late_ = false;
 };
 
 }  // namespace penstock

@@ -17,6 +17,9 @@ class DocumentPlans {
   virtual ~DocumentPlans() = default;
   // The longest document that has a price, of either part.
   [[nodiscard]] virtual int longest() const = 0;
+  // The files that plans are priced by, as they were read.
+  [[nodiscard]] virtual InputFile profile() const = 0;
+  [[nodiscard]] virtual InputFile cluster() const = 0;
   // For the documents of a step. A pure function of them; several threads may ask.
   // Error{kBadInput} where nothing fits, with the reason.
   [[nodiscard]] virtual PlannedStep plan(const std::vector<SampleLength>& documents) const = 0;

@@ -121,6 +121,8 @@ class SearchedDocumentPlans : public DocumentPlans {
   }
 
   [[nodiscard]] int longest() const override { return longest_; }
+  [[nodiscard]] InputFile profile() const override { return files_.profile.file; }
+  [[nodiscard]] InputFile cluster() const override { return files_.cluster.file; }
 
   [[nodiscard]] PlannedStep plan(const std::vector<SampleLength>& documents) const override {
     const Duration began = processor_time();

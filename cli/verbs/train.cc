@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 
 #include "cli/io/document_run.h"
+#include "cli/io/documents_job.h"
 #include "cli/io/environment.h"
 #include "cli/io/files.h"
 #include "cli/io/launch_ranks.h"
@@ -25,6 +26,7 @@
 #include "cli/parts/book_plan.h"
 #include "cli/parts/document_plans.h"
 #include "cli/parts/jobs_run.h"
+#include "cli/parts/open_plan_store.h"
 #include "cli/verbs/verbs.h"
 #include "core/values/error.h"
 #include "morphing/checkpoint_interval.h"
@@ -36,8 +38,10 @@
 #include "runtime_bridge/find_archive.h"
 #include "runtime_bridge/launch_environment.h"
 #include "runtime_bridge/launcher.h"
+#include "runtime_bridge/plan_message.h"
 #include "runtime_bridge/program_source.h"
 #include "runtime_bridge/run_virtual.h"
+#include "runtime_bridge/stored_plans.h"
 #include "runtime_bridge/surplus_rank.h"
 #include "runtime_bridge/torch/train_rank.h"
 #include "runtime_bridge/training_data.h"
@@ -54,6 +58,7 @@ constexpr const char* kExamples =
   penstock train plan.json --data 'tokens/*.bin' --dtype uint16 --steps 1000
   penstock train plan.json --data corpus.txt --steps 1000 --slow-ranks --slow-machines slow.out
   penstock train plan.json --documents docs.jsonl --tokens-per-batch 16384 --steps 1000
+  penstock train plan.json --documents docs.jsonl --tokens-per-batch 16384 --plans-from rediss://10.0.0.1 --job gpt-7
   penstock train --jobs jobs.json --ranks 2 --jobs-folder results
   penstock train --spill spilled.json --data corpus.txt --host-gb-per-s 2
   penstock train plan.json --virtual --steps 3 --log run.jsonl --timeline
@@ -232,6 +237,36 @@ std::string note_on_archive(const PlanFile& plan) {
       model.archive, plan.plan.sequence_length, plan.plan.sequence_length);
 }
 
+// The side of a rank of the store that plans come from; nothing where they are made here.
+// `announces`: tells the planner of the job, as one process does.
+std::shared_ptr<StoredPlans> stored_plans(const Request& request, const TrainJob& job,
+                                          const DocumentPlans& plans, bool announces) {
+  const DocumentOptions& documents = request.settings.documents();
+  if (!documents.store().is_given()) return nullptr;
+  const DocumentPlanning how = documents.planning();
+  StoredPlansOptions options;
+  options.name = documents.store().job();
+  options.announces = announces;
+  options.wait = documents.plan_wait(request.options.time_out);
+  PlanJob& says = options.job = files_of_job(request.plan.value, plans, job.data);
+  says.run = fmt::format("{}, start {}", process_words(), steady_now().time_since_epoch().count());
+  says.tokens_per_batch = job.options.data.tokens_per_batch;
+  says.seed = job.options.training.seed;
+  says.longest = job.options.data.longest;
+  says.pad_to = how.pad_to;
+  says.replays = how.replays;
+  says.schedules = how.schedules;
+  says.first_step = says.wanted = job.first_step;
+  says.first_taken = job.first_taken;
+  says.end_step = job.options.steps;
+  says.ahead = how.ahead;
+  return std::make_shared<StoredPlans>(
+      open_plan_store(documents.store().address(request.environment)), std::move(options),
+      layout_text(request.plan.value), [batches = job.data.documents](std::int64_t step) {
+        return fingerprint_of_documents(batches->of_step(step), batches->lengths_of_step(step));
+      });
+}
+
 PlannedStep plan_of_step(const DocumentPlans& plans, const TrainJob& job, std::int64_t step) {
   try {
     return plans.plan(job.data.documents->lengths_of_step(step));
@@ -286,8 +321,11 @@ TrainJob checked_job(const Request& request, const DocumentPlans* plans) {
                      count_of(job.data.document_set->documents(), "document"),
                      with_commas(job.options.data.longest)));
   }
-  // What does not fit is said before ranks are started.
-  if (speaks) static_cast<void>(plan_of_step(*plans, job, job.first_step));
+  // What does not fit is said before ranks are started, and that a store is not there.
+  if (speaks) {
+    static_cast<void>(plan_of_step(*plans, job, job.first_step));
+    if (const auto stored = stored_plans(request, job, *plans, false)) stored->require_store();
+  }
   return job;
 }
 
@@ -296,12 +334,30 @@ std::unique_ptr<DocumentPlans> plans_of(const Request& request) {
   return document_plans(request.plan, request.settings.documents().planning());
 }
 
+// `stored`: where plans come from a store.
 std::shared_ptr<PlansAhead> plans_ahead(const Request& request, const TrainJob& job,
-                                        const DocumentPlans& plans) {
+                                        const DocumentPlans& plans,
+                                        const std::shared_ptr<StoredPlans>& stored) {
   const DocumentPlanning how = request.settings.documents().planning();
-  const PlansAheadOptions options{job.first_step, job.options.steps, how.threads, how.ahead};
+  PlansAheadOptions options{job.first_step, job.options.steps, how.threads, how.ahead};
+  if (stored == nullptr) {
+    return std::make_shared<PlansAhead>(
+        [&](std::int64_t step) { return plan_of_step(plans, job, step); }, options);
+  }
+  options.stop = [stored] { stored->stop(); };
+  if (!request.settings.documents().plans_if_late()) {
+    return std::make_shared<PlansAhead>([stored](std::int64_t step) { return stored->plan(step); },
+                                        options);
+  }
   return std::make_shared<PlansAhead>(
-      [&](std::int64_t step) { return plan_of_step(plans, job, step); }, options);
+      [&, stored](std::int64_t step) {
+        std::string why;
+        if (auto planned = stored->plan_if_there(step, why)) return *std::move(planned);
+        say_note(fmt::format("the plan of step {} is late, so it is made here: {}", step,
+                             why.substr(0, why.find('\n'))));
+        return plan_of_step(plans, job, step);
+      },
+      options);
 }
 
 Answer train_as_rank(const Request& request, TrainingSignals& signals, Screen screen) {
@@ -309,8 +365,12 @@ Answer train_as_rank(const Request& request, TrainingSignals& signals, Screen sc
   const std::unique_ptr<DocumentPlans> plans = plans_of(request);
   TrainJob job = checked_job(request, plans.get());
   // Its threads begin before ranks bind themselves to processors.
+  std::shared_ptr<StoredPlans> stored;
   std::shared_ptr<PlansAhead> ahead;
-  if (plans) ahead = plans_ahead(request, job, *plans);
+  if (plans) {
+    stored = stored_plans(request, job, *plans, first);
+    ahead = plans_ahead(request, job, *plans, stored);
+  }
   job.source = ahead;
   RunHeader header = header_of(request, job.first_step);
   header.device = words_of_device(request.options.device);
@@ -341,6 +401,7 @@ Answer train_as_rank(const Request& request, TrainingSignals& signals, Screen sc
   const RunEnd end =
       runs_as_threads(request) ? train_threads(job, hooks) : train_rank(job, *request.place, hooks);
   if (!first) return {"", end.requested ? kStopped : kYes};
+  if (stored) stored->end();
   return answer_of(request, *watched, documents ? &*documents : nullptr, end, screen);
 }
 

@@ -136,6 +136,7 @@ std::span<const Verb> verbs() {
       Verb{"estimate", "write an estimated profile from a config.json", run_estimate},
       Verb{"profile", "measure a model and the links on this machine", run_profile},
       Verb{"train", "train by a plan with LibTorch, or replay it in real time", run_train},
+      Verb{"planner", "plan the steps of a job on documents on another machine", run_planner},
       Verb{"manage", "keep a job running on machines that come and go", run_manage},
       Verb{"status", "show a managed job: machines, speed, decisions", run_status},
       Verb{"tell", "give the manager of a job a command", run_tell},

@@ -33,6 +33,7 @@ Answer run_calibrate(const Arguments& arguments, Screen screen);
 Answer run_estimate(const Arguments& arguments, Screen screen);
 Answer run_profile(const Arguments& arguments, Screen screen);
 Answer run_train(const Arguments& arguments, Screen screen);
+Answer run_planner(const Arguments& arguments, Screen screen);
 Answer run_manage(const Arguments& arguments, Screen screen);
 Answer run_status(const Arguments& arguments, Screen screen);
 Answer run_tell(const Arguments& arguments, Screen screen);

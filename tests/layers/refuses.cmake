@@ -6,7 +6,7 @@ core/values/plan.h:3: \"core/files/format.h\": the rooms of core: values know ne
 costmodel/prices.h:3: <fmt/core.h>: a header of costmodel/ may include the standard library and costmodel, core
 costmodel/prices.h:6: \"tests/helpers.h\": not written from the repository root, or no folder that costmodel/ may include (costmodel, core)
 costmodel/quote.h:4: struct Price {: core/values/price.h has a type of this name; give one of them another
-report/table.cc:3: <boost/beast/http.hpp>: HTTP and cryptography stay in .cc files of manager/port/
+report/table.cc:3: <boost/beast/http.hpp>: HTTP, Redis and cryptography stay in .cc files of manager/port/ and runtime_bridge/redis/
 report/table.cc:4: <cuda_runtime.h>: only folders named torch/, gloo/, nccl/, cuda/ or gpu/ may include it
 report/table.cc:5: <nlohmann/json.hpp>: JSON goes through core/values/json.h; only .cc files of core/values/ may include it
 report/table.cc:8: \"rows.h\": not written from the repository root, or no folder that report/ may include (report, core)
