@@ -10,7 +10,6 @@
 #include <utility>
 
 #include <torch/csrc/jit/api/function_impl.h>
-#include <torch/csrc/jit/ir/alias_analysis.h>
 #include <torch/csrc/jit/passes/constant_propagation.h>
 #include <torch/csrc/jit/passes/dead_code_elimination.h>
 #include <torch/csrc/jit/passes/inliner.h>
@@ -19,6 +18,7 @@
 
 #include "core/values/error.h"
 #include "training/torch/load_archive.h"
+#include "training/torch/plain_forms.h"
 
 namespace penstock {
 namespace {
@@ -60,8 +60,9 @@ class Flattening {
     simplify();
     choose_result();
     name_results();
+    carry_lists_through_loops(graph());
     torch::jit::RemoveListMutation(flat_.graph);
-    remove_in_place();
+    replace_in_place(flat_);
     torch::jit::EliminateDeadCode(flat_.graph);
     drop_module();
     if (flat_.undivided.empty()) find_obstacle();
@@ -232,60 +233,6 @@ class Flattening {
       flat_.returned_by[graph().outputs()[1 + i]->unique()].push_back(results_[i]);
     }
     while (graph().outputs().size() > 1) graph().eraseOutput(graph().outputs().size() - 1);
-  }
-
-  void remove_in_place() {
-    std::vector<Node*> nodes;
-    for (Node* node : graph().nodes()) {
-      const std::string name = node->kind().toUnqualString();
-      if (is_mutable(*node) && name.ends_with('_') && !name.ends_with("__")) nodes.push_back(node);
-    }
-    for (Node* node : nodes) remove_in_place(*node);
-  }
-
-  void remove_in_place(Node& node) {
-    const std::string name = node.kind().toQualString();
-    Value* const target = node.input(0);
-    Node* const pure =
-        graph().create(c10::Symbol::fromQualString(name.substr(0, name.size() - 1)), node.inputs());
-    pure->insertBefore(&node);
-    if (pure->maybeSchema() == nullptr || is_mutable(*pure) || is_seen(*target, node)) {
-      pure->destroy();
-      return;
-    }
-    Value* const result = pure->output()->setType(node.output()->type());
-    computed_in(result) = computed_in(node.output());
-    if (const auto known = flat_.returned_by.find(node.output()->unique());
-        known != flat_.returned_by.end()) {
-      flat_.returned_by[result->unique()] = known->second;
-    }
-    target->replaceAllUsesAfterNodeWith(&node, result);
-    node.output()->replaceAllUsesWith(result);
-    node.destroy();
-  }
-
-  // Whether somebody sees by another name that `node` changes the tensor: a name from before it,
-  // since what comes after it reads its result.
-  bool is_seen(Value& target, const Node& node) {
-    const torch::jit::AliasDb aliases(flat_.graph);
-    for (Value* input : graph().inputs()) {
-      if (aliases.mayContainAlias(&target, input)) return true;
-    }
-    bool seen = false;
-    for_each_node(*graph().block(), [&](Node* other) {
-      for (Value* value : other->outputs()) {
-        if (seen || value == &target || !other->isBefore(&node)) continue;
-        if (!is_read_after(*value, node)) continue;
-        seen = aliases.mayContainAlias(&target, value);
-      }
-    });
-    return seen;
-  }
-  static bool is_read_after(const Value& value, const Node& node) {
-    for (const torch::jit::Use& use : value.uses()) {
-      if (use.user->isAfter(&node)) return true;
-    }
-    return false;
   }
 
   void drop_module() {

@@ -97,6 +97,49 @@ TEST_CASE("a tensor that is added to in place is as good as a new one where nobo
         std::string::npos);
 }
 
+// The decoder's inputs as Hugging Face makes them of the labels, and its mask: what is written into
+// is new, and read later by sections that do not write.
+TEST_CASE("what is written into parts of a tensor is as good as a new tensor") {
+  const Archive archive(around("  n = x.size(1)\n"
+                               "  mask = torch.zeros([n, n])\n"
+                               "  mask[:, 1:] = 0.25\n"
+                               "  mask[0] = torch.ones([n])\n"
+                               "  mask[1, 2:5].fill_(3)\n"
+                               "  shifted = h * 0.5\n"
+                               "  shifted[:, 1:] = h[:, :-1]\n"
+                               "  shifted[:, 0].mul_(2.0)\n"
+                               "  h = self.first.forward(torch.matmul(mask, shifted))\n"
+                               "  h = self.second.forward(torch.matmul(mask, h))\n"),
+                        "written");
+  make_script_model(at_cuts(archive, {"embedding", "first", "second"}))->check_division(12);
+  const Archive seen(around("  part = h[:, 1:]\n  part.mul_(2.0)\n  h = h + part.sum()\n"), "part");
+  make_script_model(at_cuts(seen, {"embedding", "add"}))->check_division(12);
+  // The other view of the same rows shows it.
+  const Archive twice(around("  other = h[:, 1:]\n  h[:, 1:] = 0.0\n  h = h + other.sum()\n"),
+                      "twice");
+  CHECK(refusal(at_cuts(twice, {"embedding"})).find("changes a value in place") !=
+        std::string::npos);
+}
+
+TEST_CASE("a list to which the turns of a loop append is handed from turn to turn") {
+  const Archive archive(around("  said = []\n  state = h[:, 0]\n"
+                               "  for i in range(h.size(1)):\n"
+                               "    state = torch.tanh(state + h[:, i])\n"
+                               "    if i % 2 == 0:\n"
+                               "      said.append(state)\n"
+                               "    else:\n"
+                               "      said.append(state * said[-1] * len(said))\n"
+                               "  h = self.first.forward(torch.stack(said, 1))\n"
+                               "  h = self.second.forward(h)\n"),
+                        "loop");
+  CHECK(all_cuts(archive) == std::vector<std::string>{"embedding", "stack", "first", "second"});
+  make_script_model(at_cuts(archive, {"embedding", "stack", "second"}))->check_division(12);
+  const Archive other(around("  said = [h]\n  for i in range(3):\n    said[0] = said[0] * 2.0\n"
+                             "  h = said[0]\n"),
+                      "set_item");
+  CHECK(all_cuts(other).empty());
+}
+
 TEST_CASE("a branch that joins late is handed on beside what it goes around") {
   const Archive archive(around("  late = h * 2\n  h = self.first.forward(h)\n"
                                "  h = self.second.forward(h) + late\n"),
