@@ -68,6 +68,13 @@ TEST_CASE("formats that are known are named") {
   CHECK(refusal(files({zip}))
             .starts_with(
                 zip + ": is a zip archive, as torch.save and numpy.savez write, and neither text"));
+  // A type does not make token ids of it: 19280 is in most vocabularies.
+  CHECK(refusal(files({zip}, TokenType::kUint16)) == refusal(files({zip})));
+  const std::string packed = folder.write("t.gz", std::string("\x1F\x8B\x08\0data", 8));
+  CHECK(refusal(files({packed}, TokenType::kUint8)) ==
+        packed +
+            ": is compressed with gzip, and neither text nor token ids\nhelp: decompress it "
+            "first: samples are read in any order");
 }
 
 TEST_CASE("a text with --dtype is refused") {
@@ -163,6 +170,10 @@ TEST_CASE("of a text the end is left for validation") {
   for (int i = 0; i < 50; ++i) {
     for (const std::int64_t id : data.tokens->sample(gpt(), {1, 0, i}).targets) CHECK(id == 'a');
   }
+  options.validation_fraction = 0.96;
+  CHECK(refusal(options).ends_with(
+      "t.txt: holds 100 bytes, of which --validation-fraction leaves 4 to train on; a sample needs "
+      "sequence length + 1 = 5\nhelp: give more data, or its own file with --validation-data"));
 }
 
 TEST_CASE("validation data have a file of their own, of the same kind") {
