@@ -25,6 +25,7 @@ except ImportError:
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import model_zoo  # noqa: E402
+import more_models  # noqa: E402
 
 TEXT = "".join(f"{i} squared is {i * i}. " for i in range(500)).encode()
 STEPS, BATCH, MICRO_BATCH, SEED, RATE = 4, 8, 2, 1, 1e-3
@@ -41,6 +42,7 @@ LAYOUTS = {
 IN_CI = ["gpt2-dropout", "t5", "batch-norm", "frozen-backbone", "moe-loss", "moe-tuple"]
 RANDOM = ("gpt2-dropout", "torch-encoder-dropout")
 RESUMED = ("batch-norm",)  # buffers that no gradient reaches are part of a checkpoint
+MODELS = {**model_zoo.MODELS, **more_models.MODELS}
 MASK = (1 << 64) - 1
 
 
@@ -71,7 +73,9 @@ def sample(step, i):
 def arguments_of(names, ids, targets):
     """As docs/training.md says what an argument of forward takes by its name."""
     later = torch.cat([torch.zeros_like(targets[:, :1]), targets[:, :-1]], dim=1)
-    known = {"targets": targets, "labels": targets, "decoder_input_ids": later, "attention_mask": torch.ones_like(ids)}
+    known = {"targets": targets, "labels": targets, "decoder_input_ids": later, "attention_mask": torch.ones_like(ids),
+             "token_type_ids": torch.zeros_like(ids),
+             "position_ids": torch.arange(ids.shape[1]).expand(ids.shape[0], -1)}
     return [known.get(name, ids) for name in names]
 
 
@@ -235,7 +239,7 @@ def first_sentence(text):
 def row_of(runner, name, how, layouts):
     """(sections, outcome by layout, words)"""
     torch.manual_seed(1)
-    model = model_zoo.MODELS[name]()
+    model = MODELS[name]()
     model.train()
     try:
         runner.save(model, how)
@@ -284,7 +288,7 @@ def main():
     parser.add_argument("--layouts", default="1f1b")
     parser.add_argument("--transport", default="loopback", help="gloo: every rank is a process")
     options = parser.parse_args()
-    names = list(model_zoo.MODELS) if options.only == "all" else options.only.split(",")
+    names = list(MODELS) if options.only == "all" else options.only.split(",")
     rows, failed = [], 0
     for name in names:
         for how in options.how.split(","):
