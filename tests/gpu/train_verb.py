@@ -4,11 +4,13 @@ processes, with a timeline; losses are those of one rank.
 
   train_verb.py PENSTOCK [--device cuda] [--plans FOLDER] [--only WORD]
   train_verb.py PENSTOCK --write-plans FOLDER
+  train_verb.py PENSTOCK --share-gpu [--device cuda] [--plans FOLDER]
 
 A build without the planner needs plans that another one has written (--write-plans). --device cpu
 tries the script itself; fp16 is for GPUs only. Ranks are threads that share one GPU (loopback),
 processes that share it or have one each (Gloo through pinned memory), and processes with a GPU each
-(NCCL), where there are two. Skipped (77) where the program says that it has no GPU, unless
+(NCCL), where there are two. --share-gpu tries NCCL between two processes on one GPU, which NCCL refuses
+on one host: each says that it is a host of its own (NCCL_HOSTID). What comes of it is printed. Skipped (77) where the program says that it has no GPU, unless
 PENSTOCK_REQUIRE_GPU=1."""
 
 import argparse
@@ -18,9 +20,11 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import time
 
 STEPS = 4
 LIMIT = 120  # seconds for one run
+SHARED_LIMIT = 60  # seconds for one run of two processes that share a GPU over NCCL, if they can
 LAYERS, SEQUENCE = 6, 32
 SOURCE = "made up for tests/gpu/train_verb.py"
 # Schedule, virtual stages per rank, pipeline ranks.
@@ -132,6 +136,49 @@ class Runs:
             self.failures.append(what)
 
 
+def shared_run(given, plan, scratch, port):
+    """Losses of two ranks, each its own process and, to NCCL, host; or why there are none."""
+    transport = "nccl" if given.device == "cuda" else "gloo"
+    log = scratch / "shared.jsonl"
+    log.unlink(missing_ok=True)
+    ranks = []
+    for rank in (0, 1):
+        environment = {**os.environ, "NCCL_HOSTID": f"penstock-{rank}", "NCCL_SOCKET_IFNAME": "lo",
+                       "PENSTOCK_JOB_TOKEN": "shared"}
+        ranks.append(subprocess.Popen(
+            [given.penstock, "train", plan, "--data", given.plans / "corpus.txt", "--steps", str(STEPS),
+             "--device", given.device, "--transport", transport, "--log", log, "--time-out", "20s",
+             "--rank", str(rank), "--ranks", "2", "--local-rank", str(rank), "--master",
+             f"127.0.0.1:{port}"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+            env=environment))
+    words, until = [], time.monotonic() + SHARED_LIMIT
+    for rank in ranks:
+        try:
+            words.append(rank.communicate(timeout=max(1.0, until - time.monotonic()))[1].strip())
+        except subprocess.TimeoutExpired:
+            rank.kill()
+            words.append(f"killed after {SHARED_LIMIT} s: {rank.communicate()[1].strip()}")
+    if any(rank.returncode != 0 for rank in ranks):
+        return None, " / ".join(word[-300:] for word in words)
+    return [json.loads(line)["loss"] for line in log.read_text().splitlines()[1:]], ""
+
+
+def share_gpu(given, scratch):
+    """An experiment: only losses that differ are a failure."""
+    runs = Runs(given.penstock, given.device, given.plans, scratch)
+    alone, wrong = runs.losses("alone-float64", "loopback"), 0
+    for number, name in enumerate(("1f1b-p2-float64", "zb-h1-p2-float64", "replicas-float64")):
+        losses, why = shared_run(given, given.plans / f"{name}.json", scratch, 29731 + number)
+        if losses is None:
+            print(f"no run  {name}: {why}", flush=True)
+            continue
+        far = len(losses) != len(alone) or any(
+            not abs(a - b) <= TOLERANCE["float64"] * abs(b) for a, b in zip(losses, alone))
+        wrong += far
+        print(f"{'FAILED ' if far else 'ok     '} {name}: losses {losses}, alone {alone}", flush=True)
+    return 1 if wrong else 0
+
+
 def gpus(device):
     if device == "cpu":
         return 0
@@ -153,6 +200,7 @@ def main():
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--plans", type=pathlib.Path)
     parser.add_argument("--write-plans", type=pathlib.Path)
+    parser.add_argument("--share-gpu", action="store_true")
     parser.add_argument("--only", default="", help="runs whose name has this word in it")
     given = parser.parse_args()
     if given.write_plans:
@@ -161,6 +209,9 @@ def main():
         plans = given.plans or pathlib.Path(scratch) / "plans"
         if not given.plans:
             write_plans(given.penstock, plans)
+        if given.share_gpu:
+            given.plans = plans
+            return share_gpu(given, pathlib.Path(scratch))
         runs = Runs(given.penstock, given.device, plans, pathlib.Path(scratch))
         alone = {}
         for name, _, _, pipeline, data, _, precision in layouts():
