@@ -33,6 +33,11 @@ int stage_of(const Plan& plan) {
 // is a model of the user's own, without a PipelineModule.
 bool has_no_pipeline(const Plan& plan) { return plan.zero1 && plan.sharding != Sharding::kState; }
 
+// ZeRO-3 in groups of replicas is what it calls MiCS (runtime/zero/mics.py).
+bool shards_in_groups(const Plan& plan) {
+  return plan.zero1 && plan.shards() < plan.weight_copies();
+}
+
 std::string config_of(const PlanFile& file, const ExportRequest& request) {
   const Plan& plan = file.plan;
   const bool zero1 = plan.zero1 || needs_zero1(file, request);
@@ -45,7 +50,10 @@ std::string config_of(const PlanFile& file, const ExportRequest& request) {
   if (needs_zero1(file, request)) {
     json.set("data_types", Json::object().set("grad_accum_dtype", "fp32"));
   }
-  json.set("zero_optimization", Json::object().set("stage", zero1 ? stage_of(plan) : 0));
+  Json zero = Json::object();
+  zero.set("stage", zero1 ? stage_of(plan) : 0);
+  if (shards_in_groups(plan)) zero.set("mics_shard_size", plan.shard_group);
+  json.set("zero_optimization", zero);
   if (!has_no_pipeline(plan)) {
     json.set("pipeline", Json::object().set("activation_checkpoint_interval",
                                             plan.recompute == "full" ? 1 : 0));
@@ -144,6 +152,12 @@ Export export_deepspeed(const PlanFile& file, const ExportRequest& request, cons
     answer.notes.emplace_back(
         "the plan recomputes whole layers: the model must checkpoint them itself "
         "(torch.utils.checkpoint, or gradient_checkpointing_enable() of Hugging Face's models)");
+  }
+  if (shards_in_groups(plan)) {
+    answer.notes.emplace_back(
+        "groups of shards are DeepSpeed's MiCS: the model must be made under "
+        "deepspeed.zero.MiCS_Init; gradients are summed over the groups once per step, so that a "
+        "step takes no longer than predicted");
   }
   if (!plan.zero1 && plan.data > 1 && needs_zero1(file, request)) {
     answer.notes.emplace_back(
