@@ -42,12 +42,13 @@ constexpr int kFewestKept = 5;  // to choose from, however few are shown
 // it, for so many stages times micro-batches in all.
 constexpr std::size_t kArrangedAtOnce = 4;
 constexpr std::int64_t kMostArranged = std::int64_t{1} << 17;
-// All useful numbers of replicas are tried in spaces of at most so many candidates.
-constexpr std::int64_t kMostForAllDegrees = std::int64_t{1} << 20;
+// In larger spaces only those other numbers of replicas are tried, and those mixed plans, that may
+// be the fastest.
+constexpr std::int64_t kMostForFront = std::int64_t{1} << 20;
 
 const std::vector<std::string> kNotSearched = {
-    ("ZeRO-2 and ZeRO-3 where FSDP does the same with less; FSDP that gathers again in the "
-     "backward of a pipeline; groups of shards (HSDP) other than a node"),
+    ("in a pipeline FSDP, which holds more than ZeRO-1 and moves as much, groups of its shards "
+     "(HSDP), and FSDP that gathers again in the backward"),
     "context parallelism of sequences of less than 32,768 tokens (--pin CP=C asks for it)",
     ("experts on ranks of their own (EP) in numbers that are no power of two, or divided there "
      "over "
@@ -117,14 +118,8 @@ class Search {
       run_groups();
     }
     if (tally_.complete && !request_.pins.data) {
-      if (tally_.candidates <= kMostForAllDegrees) {
-        take_other_degrees();
-        run_groups();
-      } else {
-        result_.not_searched.emplace_back(
-            "numbers of replicas but the fewest and the most for N, N/2, N/4 and N/8 GPUs: the "
-            "space is too large; name them with --pin D=...");
-      }
+      take_other_degrees();
+      run_groups();
     }
     if (tally_.complete) {
       take_more_chunks();
@@ -169,13 +164,35 @@ class Search {
 
   // Once good plans are known, since most lose against these.
   void take_other_degrees() {
-    space_ = enumerate_other_degrees(inputs_, request_, std::move(space_), tally_.incumbents);
+    const bool only_leaders = tally_.candidates > kMostForFront;
+    space_ = enumerate_other_degrees(inputs_, request_, std::move(space_),
+                                     only_leaders ? leaders() : tally_.incumbents);
     count_space();
+  }
+
+  // The fastest plan alone, or those of the asked numbers of GPUs.
+  [[nodiscard]] Incumbents leaders() const {
+    Incumbents leaders(
+        1, request_.sizes.empty() ? std::vector<Budget>{} : budgets_of(request_, space_));
+    for (const Found& found : tally_.incumbents.best()) leaders.add(found);
+    for (const Found& found : tally_.incumbents.fastest_per_budget()) leaders.add(found);
+    return leaders;
+  }
+
+  // Those that may be the fastest: the front of a space that large goes without mixed plans.
+  void keep_leading(MixedGroups& mixed) const {
+    const Incumbents known = leaders();
+    std::erase_if(mixed.groups, [&](const CandidateGroup& group) {
+      const bool loses = !known.may_matter(group.bound, group.devices, group.least_memory);
+      if (loses) mixed.bounded += group.candidates;
+      return loses;
+    });
   }
 
   // After those on one type, since there are many and most lose against these.
   void take_mixed_groups() {
     MixedGroups mixed = enumerate_mixed(inputs_, request_, space_, tally_.incumbents);
+    if (request_.bounds && mixed.candidates > kMostForFront) keep_leading(mixed);
     tally_.candidates += mixed.candidates;
     tally_.bounded += mixed.bounded;
     tally_.rejected.merge(mixed.rejected);

@@ -153,6 +153,8 @@ class Enumeration {
       const int replica = p * inner;
       if (std::min(devices / replica, request_.global_batch) <= kFewReplicas) break;
       const auto schedules = choices_of(key, p);
+      // With a pipeline all but one replica have the same choices.
+      std::int64_t of_several = 0;
       const std::set<int> known_degrees = data_degrees(request_, devices, replica, multiple);
       for (const int d : useful_degrees(devices / replica)) {
         if (known_degrees.contains(d) || d % multiple != 0) continue;
@@ -160,7 +162,11 @@ class Enumeration {
         group.key = key;
         group.pipeline = p;
         group.data = d;
-        group.candidates = candidates_of(request_, of, schedules, shardings_of(key, p, d), p, d);
+        group.candidates = of_several;
+        if (p == 1 || d == 1 || of_several == 0) {
+          group.candidates = candidates_of(request_, of, schedules, shardings_of(key, p, d), p, d);
+          if (p > 1 && d > 1) of_several = group.candidates;
+        }
         group.devices = replica * d;
         if (losing(costs, group, known)) {
           space_.candidates += group.candidates;
@@ -467,7 +473,7 @@ Bytes least_state(const PlanInputs& inputs, const SearchRequest& request, const 
   set_degrees(key, plan);
   // Groups of shards hold more than one group of all.
   for (const ShardingChoice& choice :
-       sharding_choices(request, pipeline, data * key.others.context, 0)) {
+       sharding_choices(request, pipeline, data * key.others.context)) {
     set_sharding(choice, plan);
     least = std::min(least, ShardedState(training, plan).least_of(parameters));
   }
@@ -508,9 +514,7 @@ std::vector<ScheduleChoice> schedule_choices(const SearchRequest& request, int s
 std::vector<ShardingChoice> shardings_of_key(const SearchSpace& space, const SearchRequest& request,
                                              int key, int pipeline, int data) {
   const SearchKey& of = space.keys[static_cast<std::size_t>(key)];
-  const DeviceCluster& cluster = space.devices[static_cast<std::size_t>(of.device)];
-  return sharding_choices(request, pipeline, data * of.others.context,
-                          holders_in_node(cluster, of.tensor));
+  return sharding_choices(request, pipeline, data * of.others.context);
 }
 
 std::vector<Placement> placement_choices(const SearchRequest& request, const SearchKey& key,

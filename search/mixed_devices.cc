@@ -205,7 +205,7 @@ class MixedEnumeration {
     group.data = data;
     group.candidates =
         candidates_of(request_, key_of(group.key), schedules_[static_cast<std::size_t>(pipeline)],
-                      sharding_choices(request_, pipeline, data, 0).size(), pipeline, data);
+                      sharding_choices(request_, pipeline, data).size(), pipeline, data);
     const SearchKey& key = key_of(group.key);
     const int b = key.micro_batch_size;
     const int samples = (request_.global_batch + data - 1) / data;

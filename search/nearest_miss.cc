@@ -68,7 +68,7 @@ std::vector<Plan> smallest_plans(const PlanInputs& inputs, const SearchRequest& 
       plan.cuts.clear();
       plan.expert = like.expert;
       if (!why_no_expert_grid(plan).empty()) plan.expert = 1, plan.expert_tensor = 0;
-      set_sharding(sharding_choices(request, pipeline, data * like.context, 0).front(), plan);
+      set_sharding(sharding_choices(request, pipeline, data * like.context).front(), plan);
       if (pins.schedules.empty() && !pins.chunks) {
         plan.schedule = "1f1b";
         plan.chunks = 1;

@@ -6,24 +6,26 @@ namespace penstock {
 namespace {
 
 // With a pipeline FSDP moves as much as ZeRO-1 and holds more, so it is for trainers that have
-// nothing else; ZeRO-2 and 3 are not for a pipeline at all, and only for those without FSDP.
+// nothing else; ZeRO-2 and 3 are not for a pipeline at all.
 bool is_tried(Sharding sharding, const Trainer* trainer, int pipeline) {
   if (sharding == Sharding::kState) return trainer == nullptr || trainer->shards_state_alone;
-  if (trainer == nullptr) return sharding == Sharding::kFsdp && pipeline == 1;
+  if (trainer == nullptr) return pipeline == 1;
   const std::vector<Sharding>& known = trainer->shardings;
-  const auto has = [&known](Sharding each) {
-    return std::find(known.begin(), known.end(), each) != known.end();
-  };
-  if (!has(sharding)) return false;
-  // As without a trainer, so that none finds a plan that the free search has not.
-  if (sharding != Sharding::kFsdp && has(Sharding::kFsdp)) return false;
+  if (std::find(known.begin(), known.end(), sharding) == known.end()) return false;
   return pipeline == 1 || (sharding == Sharding::kFsdp && !trainer->shards_state_alone);
+}
+
+// The largest first, since they hold least.
+void add_groups(Sharding sharding, int holders, std::vector<ShardingChoice>& choices) {
+  for (int size = holders / 2; size > 1; --size) {
+    if (holders % size == 0) choices.push_back({true, sharding, size});
+  }
 }
 
 }  // namespace
 
 std::vector<ShardingChoice> sharding_choices(const SearchRequest& request, int pipeline,
-                                             int holders, int in_node) {
+                                             int holders) {
   const Pins& pins = request.pins;
   if (holders == 1) return {{}};
   if (pins.sharding) {
@@ -40,18 +42,12 @@ std::vector<ShardingChoice> sharding_choices(const SearchRequest& request, int p
        {Sharding::kFsdp, Sharding::kParameters, Sharding::kGradients, Sharding::kState}) {
     if (!is_tried(sharding, trainer, pipeline)) continue;
     choices.push_back({true, sharding});
-    const bool has_groups = sharding == Sharding::kFsdp && pipeline == 1 && in_node > 1 &&
-                            in_node < holders && holders % in_node == 0;
-    if (has_groups) choices.push_back({true, sharding, in_node});
+    if (pipeline == 1 && sharding >= Sharding::kParameters) {
+      add_groups(sharding, holders, choices);
+    }
   }
   if (!pins.zero1) choices.push_back({});
   return choices;
-}
-
-int holders_in_node(const DeviceCluster& cluster, int tensor) {
-  if (cluster.node_sizes.size() != 1) return 0;
-  const int in_node = cluster.node_sizes.front() / tensor;
-  return in_node > 1 ? in_node : 0;
 }
 
 }  // namespace penstock

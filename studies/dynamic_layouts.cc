@@ -132,7 +132,7 @@ class Layouts {
     plan.pipeline = pipeline;
     plan.data = data;
     plan.chunks = chunks;
-    const std::vector<ShardingChoice> choices = sharding_choices(request, pipeline, data, 0);
+    const std::vector<ShardingChoice> choices = sharding_choices(request, pipeline, data);
     const auto unsharded = std::find_if(choices.begin(), choices.end(), [](const auto& choice) {
       return choice.sharding == Sharding::kState;
     });

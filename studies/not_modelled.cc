@@ -15,18 +15,14 @@ bool has_whole_experts(const ModelProfile& profile) {
 
 }  // namespace
 
-std::vector<std::string> not_modelled_here(const Question& question, const SearchResult& result) {
+std::vector<std::string> not_modelled_here(const Question& question,
+                                           const SearchResult& /*result*/) {
   std::vector<std::string> texts;
   if (has_whole_experts(question.profile.value)) {
     texts.emplace_back("expert parallelism (here every TP group holds all experts of its layers)");
   }
   // Profiles measure whole sequences; estimates divide them.
   if (!question.estimated) texts.emplace_back("context parallelism");
-  for (const std::string& text : result.not_searched) {
-    if (!text.starts_with("numbers of replicas but")) continue;
-    texts.emplace_back(
-        "values of DP that were not searched, as there are too many (--pin DP=N searches one)");
-  }
   return texts;
 }
 

@@ -38,12 +38,9 @@ std::string why_no_sharding(const Plan& plan) {
   // Each gather and each reduction waits for all holders.
   if (!plan.reduces_by_section()) return "";
   if (!plan.has_unequal_replicas() && has_equal_micro_batches(plan)) return "";
-  // One sentence for groups of any size, so that a search gives it once.
-  return (plan.sharding == Sharding::kFsdp ? "FSDP and HSDP need"
-                                           : sharding_words(plan) + " needs") +
-         std::string(
-             " the same micro-batches in every replica: gradients are reduced over all "
-             "replicas, section by section");
+  // One sentence for all of them, so that a search gives it once.
+  return "ZeRO-2, ZeRO-3 and FSDP need the same micro-batches in every replica: gradients are "
+         "reduced over all replicas, section by section";
 }
 
 std::string sharding_words(const Plan& plan) {

@@ -6,6 +6,7 @@
 
 #include "core/values/recompute_sections.h"
 #include "core/values/sharding.h"
+#include "costmodel/price_stages.h"
 #include "search/best_plans.h"
 #include "tests/search/models.h"
 #include "trainers/trainer_table.h"
@@ -214,6 +215,59 @@ std::vector<std::string> not_found_again(const std::string& model, Question q, R
   return wrong;
 }
 
+// Gradients in buckets, state of mixed precision, a third of the section types with experts.
+void enrich(ModelProfile& model, Random& random) {
+  TrainingState& training = model.training;
+  if (random.coin()) training.bucket_parameters = random.between(10, 100);
+  if (random.coin()) training.bytes_per_gradient = Bytes{4};
+  const bool has_experts = random.between(0, 2) == 0;
+  for (SectionType& type : model.section_types) {
+    if (!has_experts || random.between(0, 2) == 0) continue;
+    type.expert_parameters = 8;
+    const std::vector<Measurement> rows = type.measurements;
+    for (const int ranks : {2, 4}) {
+      for (Measurement row : rows) {
+        row.expert_degree = ranks;
+        ExpertTraffic traffic;
+        traffic.dispatched = traffic.combined = Bytes{random.between(0, 9) * row.micro_batch_size};
+        traffic.experts = 4;
+        traffic.visited = 2;
+        row.experts = traffic;
+        type.measurements.push_back(row);
+      }
+    }
+  }
+}
+
+// What few pin: a way to shard, a trainer, ranks of experts.
+constexpr int kRarePins = 4;
+Question rarely_pinned(Random& random, Question q, int which) {
+  constexpr std::array kShardings{Sharding::kState, Sharding::kGradients, Sharding::kParameters,
+                                  Sharding::kFsdp};
+  constexpr std::array kTrainers{"pytorch",         "torchtitan", "torchtitan@0.1", "megatron",
+                                 "megatron-bridge", "deepspeed",  "penstock"};
+  Pins& pins = q.request.pins;
+  switch (which) {
+    case 0:
+      pins.sharding = kShardings[static_cast<std::size_t>(random.between(0, 3))];
+      pins.zero1 = true;
+      if (*pins.sharding >= Sharding::kParameters && random.coin()) {
+        pins.shard_group = random.between(2, 4);
+      }
+      break;
+    case 1:
+      pins.expert = 1 << random.between(0, 2);
+      break;
+    case 2:
+      pins.expert = 1 << random.between(1, 2);
+      pins.expert_tensor = random.between(1, 2);
+      break;
+    default:
+      q.request.trainer = find_trainer(kTrainers[static_cast<std::size_t>(random.between(0, 6))]);
+  }
+  return q;
+}
+
 // One or two sections before the layers, none to two behind them.
 void name_layers(ModelProfile& model, Random& random) {
   const int sections = static_cast<int>(model.sections.size());
@@ -249,6 +303,31 @@ std::vector<std::string> winner_not_found_again(std::uint64_t model, ModelSize s
   Random random = of_model(model, 2);
   const Question q = random_question(random, size);
   return not_found_again("model " + std::to_string(model), q, random);
+}
+
+std::vector<std::string> beaten_by_rare_pins(std::uint64_t model, ModelSize size) {
+  Random random = of_model(model, 4);
+  Question q = random_question(random, size);
+  enrich(q.model, random);
+  name_layers(q.model, random);
+  const Best free = best_of(q);
+  std::vector<std::string> wrong;
+  for (int which = 0; which < kRarePins; ++which) {
+    const bool pins_experts = which == 1 || which == 2;
+    if (pins_experts && !has_experts(q.model)) continue;
+    Question other = rarely_pinned(random, q, which);
+    if (random.coin()) other = lesser(random, other, random.between(0, kLessers - 1));
+    const Best best = best_of(other);
+    if (free.step_time <= best.step_time) continue;
+    wrong.push_back(
+        "model " + std::to_string(model) + ", rare pin " + std::to_string(which) +
+        (other.request.trainer != nullptr ? " for " + other.request.trainer->name : "") +
+        ": free search " + free.words + ", beaten by " + best.words);
+  }
+  for (std::string& one : not_found_again("rich model " + std::to_string(model), q, random)) {
+    wrong.push_back(std::move(one));
+  }
+  return wrong;
 }
 
 std::vector<std::string> wrong_for_a_trainer(std::uint64_t model, ModelSize size) {

@@ -25,4 +25,8 @@ std::vector<std::string> winner_not_found_again(std::uint64_t model, ModelSize s
 // them; and every plan is one that the trainer can run.
 std::vector<std::string> wrong_for_a_trainer(std::uint64_t model, ModelSize size);
 
+// With gradients in buckets and experts: no pin of a way to shard or of ranks of experts, and no
+// trainer, finds a faster plan than the free search; and the winner is found again.
+std::vector<std::string> beaten_by_rare_pins(std::uint64_t model, ModelSize size);
+
 }  // namespace penstock::testing

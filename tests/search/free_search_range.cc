@@ -24,7 +24,7 @@ int main(int argc, char** argv) {
   for (std::uint64_t model = first; model < first + count; ++model) {
     for (const auto& violations :
          {beaten_by_lesser_questions(model, size), winner_not_found_again(model, size),
-          wrong_for_a_trainer(model, size)}) {
+          wrong_for_a_trainer(model, size), beaten_by_rare_pins(model, size)}) {
       for (const std::string& violation : violations) std::cout << violation << std::endl;
       wrong += violations.size();
     }

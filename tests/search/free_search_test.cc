@@ -29,6 +29,14 @@ TEST_CASE("less to choose from never finds a faster plan than the free search") 
   }
 }
 
+TEST_CASE("no way to shard, no ranks of experts and no trainer finds a faster one either") {
+  for (std::uint64_t model = 0; model < kModels; ++model) {
+    for (const std::string& wrong : beaten_by_rare_pins(model, ModelSize::kSmall)) {
+      FAIL_CHECK(wrong);
+    }
+  }
+}
+
 // The heuristic of zb-v-auto alone finds a list for slower links that is 1.5 % faster.
 TEST_CASE("nor do slower links where automatic lists are made shorter by local search") {
   CHECK(beaten_by_lesser_questions(5482, ModelSize::kSmall).empty());

@@ -1,3 +1,5 @@
+#include <set>
+
 #include <doctest/doctest.h>
 
 #include "core/check/check.h"
@@ -6,6 +8,7 @@
 #include "search/evaluate.h"
 #include "search/memory.h"
 #include "search/plan_program.h"
+#include "search/sharding_choices.h"
 #include "tests/search/models.h"
 
 namespace penstock {
@@ -134,7 +137,8 @@ TEST_CASE("what cannot be sharded says why") {
   CHECK(pipeline.why_not() == "ZeRO-3 has no pipeline (DeepSpeed's refuses it): choose PP = 1");
   Fixture uneven(kFsdp);
   uneven.plan.global_batch = 7;
-  CHECK(uneven.why_not().starts_with("FSDP and HSDP need the same micro-batches in every replica"));
+  CHECK(uneven.why_not().starts_with(
+      "ZeRO-2, ZeRO-3 and FSDP need the same micro-batches in every replica"));
   Fixture divided(kFsdp);
   divided.plan.schedule = "zb-h1";
   CHECK(divided.why_not().starts_with("zb-h1 divides the backward"));
@@ -167,24 +171,38 @@ TEST_CASE("a checker finds what a plan file says wrongly of its shards") {
   CHECK(finds("/prices"));
 }
 
-TEST_CASE("a search tries FSDP where there is no pipeline, and what is pinned only") {
+TEST_CASE("a search tries all ways to shard where there is no pipeline, and what is pinned only") {
   const Fixture f;
   SearchRequest request;
   request.gpus = request.global_batch = 2;
   request.top = 100;
-  bool any = false;
+  std::set<Sharding> tried;
   for (const RankedPlan& ranked : search(f.model, f.cluster, request).best) {
-    if (ranked.plan.sharding != Sharding::kState) {
-      CHECK(ranked.plan.pipeline == 1);
-      CHECK(ranked.plan.sharding == Sharding::kFsdp);
-      any = true;
-    }
+    if (ranked.plan.sharding == Sharding::kState) continue;
+    CHECK(ranked.plan.pipeline == 1);
+    tried.insert(ranked.plan.sharding);
   }
-  CHECK(any);
+  CHECK(tried.size() == 3);
   request.pins.sharding = Sharding::kParameters;
   for (const RankedPlan& ranked : search(f.model, f.cluster, request).best) {
     CHECK((ranked.plan.data == 1 || ranked.plan.sharding == Sharding::kParameters));
   }
+}
+
+// Four replicas: in two groups of two, and over all of them.
+TEST_CASE("shards lie in groups of every size that divides the holders") {
+  SearchRequest request;
+  const auto groups = [&](int holders) {
+    std::set<int> sizes;
+    for (const ShardingChoice& choice : sharding_choices(request, 1, holders)) {
+      if (choice.sharding >= Sharding::kParameters) sizes.insert(choice.group);
+    }
+    return sizes;
+  };
+  CHECK(groups(4) == std::set{0, 2});
+  CHECK(groups(12) == std::set{0, 2, 3, 4, 6});
+  CHECK(groups(7) == std::set{0});
+  CHECK(sharding_choices(request, 2, 12).size() == 2);  // ZeRO-1 and none
 }
 
 TEST_CASE("a slower link makes no sharded plan faster") {
