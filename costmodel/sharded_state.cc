@@ -7,8 +7,12 @@ namespace {
 
 constexpr std::int64_t kMasterBytes = 4;  // of a weight, and of its gradient shard beside it
 
+// A search divides so often that what is nothing, or whole, must not cost a division.
 std::int64_t rounded_up(std::int64_t count, std::int64_t parts) {
-  return (count + parts - 1) / parts;
+  return count == 0 || parts == 1 ? count : (count + parts - 1) / parts;
+}
+std::int64_t rounded_down(std::int64_t count, std::int64_t parts) {
+  return count == 0 || parts == 1 ? count : count / parts;
 }
 
 }  // namespace
@@ -65,7 +69,7 @@ std::int64_t ShardedState::least_of(const HeldParameters& parameters) const {
   const std::int64_t experts = parameters.experts, rest = parameters.all - experts;
   std::int64_t least = parameters.all * whole_.sum();
   for (const std::int64_t bytes : {divided_.parameters, divided_.gradients, divided_.optimizer}) {
-    least += rest * bytes / shards_ + experts * bytes / expert_shards_;
+    least += rounded_down(rest * bytes, shards_) + rounded_down(experts * bytes, expert_shards_);
   }
   return least;
 }
