@@ -130,7 +130,8 @@ void Incumbents::add_if_it_leads(const Found& found, std::size_t budgets) {
 std::vector<Found> Incumbents::fastest_per_budget() const {
   std::vector<Found> result;
   for (const auto& fastest : fastest_) {
-    if (fastest) result.push_back(*fastest);
+    const auto is_it = [&](const Found& other) { return other.plan == fastest->plan; };
+    if (fastest && std::none_of(result.begin(), result.end(), is_it)) result.push_back(*fastest);
   }
   return result;
 }

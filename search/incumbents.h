@@ -46,7 +46,7 @@ class Incumbents {
   void add_if_it_leads(const Found& found, std::size_t budgets);
 
   [[nodiscard]] const std::vector<Found>& best() const { return best_; }
-  // The fastest of every budget that has one.
+  // The fastest of every budget that has one; of several budgets once.
   [[nodiscard]] std::vector<Found> fastest_per_budget() const;
 
  private:

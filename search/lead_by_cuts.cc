@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -21,6 +22,10 @@ constexpr std::size_t kImprovedAtOnce = 4;
 constexpr std::int64_t kMostImproved = std::int64_t{1} << 15;
 // Of those that are arranged, or have a run-time rule, the stages times the micro-batches.
 constexpr std::int64_t kMostRearranged = std::int64_t{1} << 13;
+
+// Of a book so many contenders per number of GPUs: of GPT-6.7B on 1 to 64 GPUs, 600 contenders
+// instead of these made one page faster, by 0.024 %, and a third of the search was spent on them.
+constexpr int kMostPerSizeOfBook = 2;
 
 bool is_arranged(const Plan& plan) { return find_schedule(plan.schedule)->is_costly; }
 
@@ -83,12 +88,17 @@ void lead_by_cuts(const PlanInputs& inputs, const SearchRequest& request,
     return std::find(improved.begin(), improved.end(), without_cuts(plan)) != improved.end();
   };
   CutBudgets budgets;
+  std::map<int, int> taken;  // by GPUs
+  const auto has_turn = [&](const Plan& plan) {
+    return request.sizes.size() < 2 || taken[plan.devices()]++ < kMostPerSizeOfBook;
+  };
   std::vector<Plan> batch;
   for (std::size_t next = 0; next < contenders.size() || !batch.empty();) {
     if (next < contenders.size()) {
       const Contender& one = contenders[next++];
       const bool leads = leaders.may_lead(one.bound, one.plan.devices(), request.sizes.size());
-      if (leads && budgets.take(one.plan) && !is_improved(one.plan)) batch.push_back(one.plan);
+      if (!leads || !has_turn(one.plan)) continue;
+      if (budgets.take(one.plan) && !is_improved(one.plan)) batch.push_back(one.plan);
     }
     if (batch.size() < kImprovedAtOnce && next < contenders.size()) continue;
     for (const Found& better : improved_from(inputs, request, batch, leaders)) leaders.add(better);

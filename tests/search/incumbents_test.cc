@@ -67,7 +67,8 @@ TEST_CASE("the K best and the fastest per budget do not depend on the order of f
     for (const Budget& budget : budgets) {
       for (const Found& f : all) {
         if (f.plan.devices() > budget.devices || f.memory > budget.memory) continue;
-        expected.push_back(f.plan);
+        // One that leads several is listed once.
+        if (std::ranges::find(expected, f.plan) == expected.end()) expected.push_back(f.plan);
         break;
       }
     }
