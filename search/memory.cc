@@ -318,9 +318,15 @@ int StageMemory::most_middle_sections(std::size_t rank, int stages_per_copy) con
   if (sections < 3) return sections;
   std::int64_t kept = std::numeric_limits<std::int64_t>::max(), stash = kept, weight_stash = kept;
   Less less;
+  HeldParameters before;  // most layers hold as many as the one before them
+  std::int64_t state_of_one = state_.least_of(before);
   for (std::size_t i = 1; i + 1 < static_cast<std::size_t>(sections); ++i) {
     const HeldParameters parameters = sums.held(static_cast<int>(i), static_cast<int>(i) + 1);
-    kept = std::min(kept, state_.least_of(parameters) + sums.fixed[i + 1] - sums.fixed[i]);
+    if (parameters != before) {
+      state_of_one = state_.least_of(parameters);
+      before = parameters;
+    }
+    kept = std::min(kept, state_of_one + sums.fixed[i + 1] - sums.fixed[i]);
     stash = std::min(stash, sums.stash[i + 1] - sums.stash[i]);
     weight_stash = std::min(weight_stash, sums.weight_stash[i + 1] - sums.weight_stash[i]);
     if (!has_short_last()) continue;
