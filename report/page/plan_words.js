@@ -54,6 +54,13 @@ function uncertaintyOf(prediction) {
   return (prediction.step_time_high_ns - prediction.step_time_low_ns) / 2 / prediction.step_time_ns;
 }
 
+/** How far below and above the step its interval reaches: "-8/+48 %". */
+function intervalText(prediction) {
+  const share = (bound) => Math.round(100 * Math.abs(bound - prediction.step_time_ns) / prediction.step_time_ns);
+  const [below, above] = [share(prediction.step_time_low_ns), share(prediction.step_time_high_ns)];
+  return below === above ? `\u00b1${above} %` : `\u2212${below}/+${above} %`;
+}
+
 function roomOf(rank) {
   return rank.capacity_bytes - rank.memory.total_bytes;
 }

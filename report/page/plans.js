@@ -35,8 +35,8 @@ function planColumns(data) {
   const measures = [
     {key: 'step_time_ns', title: 'Step', numeric: true, text: durationText,
      value: ({prediction}) => prediction.step_time_ns},
-    {key: 'uncertainty', title: '±', abbreviates: 'error of the step time', numeric: true, text: percentText,
-     value: ({prediction}) => uncertaintyOf(prediction)},
+    {key: 'uncertainty', title: '±', abbreviates: 'error of the step time', numeric: true,
+     text: (value, {prediction}) => intervalText(prediction), value: ({prediction}) => uncertaintyOf(prediction)},
     {key: 'throughput', title: throughputUnit(data), numeric: true, text: throughputText,
      value: ({prediction}) => throughputOf(prediction)},
     {key: 'peak_memory_bytes', title: 'Memory', abbreviates: 'peak of the fullest rank', numeric: true,
