@@ -45,6 +45,13 @@ ChainToMeasure choose_beyond(Bytes bytes, const ModelDescription& model,
   }
 }
 
+Bytes state_bytes(const ChainToMeasure& chain) {
+  const TrainingState state = training_state_of(chain.model.precision, chain.model.optimizer);
+  const Bytes each =
+      state.bytes_per_parameter + state.bytes_per_gradient + state.optimizer_bytes_per_parameter;
+  return Bytes{chain.parameters * each.count};
+}
+
 RankSetup setup_of(const ChainToMeasure& chain) {
   RankSetup setup;
   setup.model = chain.model;

@@ -42,6 +42,9 @@ inline constexpr Bytes kBeyondCaches{64 << 20};
 ChainToMeasure choose_beyond(Bytes bytes, const ModelDescription& model,
                              const ModelOutline& outline, int of_a_type);
 
+// What weights, gradients and optimizer state of the chain take on each rank that runs it.
+Bytes state_bytes(const ChainToMeasure& chain);
+
 // Of the two micro-batches of a step the first runs the fused backward, the second input and weight
 // gradient apart.
 inline constexpr int kFusedMicroBatch = 0, kSplitMicroBatch = 1;

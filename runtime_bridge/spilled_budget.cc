@@ -9,20 +9,6 @@
 #include "core/values/error.h"
 
 namespace penstock {
-namespace {
-
-// "MemAvailable:   12345 kB"
-std::optional<Bytes> available_in(const std::string& meminfo) {
-  constexpr std::string_view kKey = "MemAvailable:";
-  const std::size_t at = meminfo.find(kKey);
-  if (at == std::string::npos) return std::nullopt;
-  std::istringstream rest(meminfo.substr(at + kKey.size()));
-  std::int64_t kib = 0;
-  if (!(rest >> kib)) return std::nullopt;
-  return Bytes{kib * 1024};
-}
-
-}  // namespace
 
 bool is_spilled(const PlanFile& file) { return file.program.has_slots(); }
 
@@ -67,8 +53,18 @@ std::string words_of(const SpilledBudget& budget, std::optional<BytesPerSecond> 
   return words;
 }
 
+std::optional<Bytes> available_memory(const std::string& meminfo) {
+  constexpr std::string_view kKey = "MemAvailable:";  // "MemAvailable:   12345 kB"
+  const std::size_t at = meminfo.find(kKey);
+  if (at == std::string::npos) return std::nullopt;
+  std::istringstream rest(meminfo.substr(at + kKey.size()));
+  std::int64_t kib = 0;
+  if (!(rest >> kib)) return std::nullopt;
+  return Bytes{kib * 1024};
+}
+
 void require_host_memory(Bytes host, const std::string& meminfo) {
-  const std::optional<Bytes> available = available_in(meminfo);
+  const std::optional<Bytes> available = available_memory(meminfo);
   if (!available || host <= *available) return;
   throw Error(ErrorKind::kMissingResource,
               "the shards take " + to_text(host) + " of host memory, and " + to_text(*available) +

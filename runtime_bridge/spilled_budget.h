@@ -26,6 +26,9 @@ SpilledBudget spilled_budget(const PlanFile& file);
 // One line: "3 shards through 2 slots of 1.5 MiB, ...".
 std::string words_of(const SpilledBudget& budget, std::optional<BytesPerSecond> link);
 
+// What a machine says that it has to give. `meminfo`: /proc/meminfo; nothing where it does not say.
+std::optional<Bytes> available_memory(const std::string& meminfo);
+
 // Error{kMissingResource} when the machine says that it has less than `host` to give.
 // `meminfo`: /proc/meminfo; empty: nobody knows.
 void require_host_memory(Bytes host, const std::string& meminfo);

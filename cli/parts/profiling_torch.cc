@@ -3,7 +3,10 @@
 // GPUs. What a machine cannot measure is said in words, with the reason.
 #include <algorithm>
 #include <cstddef>
+#include <fstream>
 #include <memory>
+#include <optional>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,6 +21,7 @@
 #include "profiler/torch/matmul_load.h"
 #include "runtime_bridge/launcher.h"
 #include "runtime_bridge/measure_executor.h"
+#include "runtime_bridge/spilled_budget.h"
 #include "runtime_bridge/torch/rank_device.h"
 #include "training/gloo/gloo_transport.h"
 #include "training/gloo/tcp_store.h"
@@ -111,8 +115,8 @@ std::string why_only_copies(const ProfileRequest& request, int gpus) {
   const std::string fact = request.device == "cuda"
                                ? "this machine has " + std::to_string(gpus)
                                : "--device " + request.device + " names one; give --device cuda";
-  return "links between GPUs were not measured, only copies: NCCL needs two GPUs, one for each "
-         "rank, and " +
+  return "links between GPUs were not measured, only copies: NCCL needs a GPU for each of two "
+         "ranks, and " +
          fact;
 }
 
@@ -164,7 +168,7 @@ std::unique_ptr<ActivityTracer> tracer_of(const ProfileRequest& request,
   if (gpus == nullptr || !request.model || place.rank > 0) return nullptr;
   if (!request.trace) {
     notes.emplace_back(
-        "not traced, as --no-trace asks: nothing says whether all that the GPU does belongs to a "
+        "not traced because of --no-trace: it was not checked that all GPU work belongs to a "
         "section");
     return nullptr;
   }
@@ -174,19 +178,44 @@ std::unique_ptr<ActivityTracer> tracer_of(const ProfileRequest& request,
   return gpus->tracer();
 }
 
+// Of a built-in family on the CPU: an allocation that fails would end a rank without a word, or the
+// machine would swap for hours.
+void require_memory(const ProfileRequest& request) {
+  if (!request.model || request.model->family == ModelFamily::kTorchScript) return;
+  if (request.device != "cpu") return;
+  std::ifstream file("/proc/meminfo");
+  std::stringstream meminfo;
+  meminfo << file.rdbuf();
+  const std::optional<Bytes> available = available_memory(meminfo.str());
+  const Bytes each = state_bytes(chain_of(question_of(request), built_in_outline(*request.model)));
+  const int ranks = 1 + request.beside;
+  if (!available || Bytes{each.count * ranks} <= *available) return;
+  throw Error(ErrorKind::kMissingResource,
+              "the sections of " + request.name + " that would be run take " + to_text(each) +
+                  " of weights, gradients and optimizer state on each of " + std::to_string(ranks) +
+                  (ranks == 1 ? " rank" : " ranks") + ", and this machine has " +
+                  to_text(*available) +
+                  " to give\nhelp: profile on a larger machine, or with --beside 0; without "
+                  "measuring, penstock plan config.json --device h100-sxm estimates the times");
+}
+
 }  // namespace
 
-void check_profiling(const ProfileRequest& request) { require_device(request.device); }
+void check_profiling(const ProfileRequest& request) {
+  require_device(request.device);
+  require_memory(request);
+}
 
 int link_ranks(const ProfileRequest& request) {
   const std::unique_ptr<GpuProfiling> gpus = make_gpu_profiling(request.device, 0);
   if (!gpus) return request.participants;
   const int most = request.device == "cuda" ? gpus->gpus() : 1;
   if (most > 1 && request.participants > most) {
-    throw Error(ErrorKind::kMissingResource,
-                "--participants " + std::to_string(request.participants) + ": this machine has " +
-                    std::to_string(most) +
-                    " GPUs, and NCCL needs one for each rank\nhelp: ask for as many as there are");
+    throw Error(
+        ErrorKind::kMissingResource,
+        "--participants " + std::to_string(request.participants) + ": this machine has " +
+            std::to_string(most) +
+            " GPUs, and NCCL needs one for each rank\nhelp: ask for no more ranks than GPUs");
   }
   return std::min(request.participants, most);
 }

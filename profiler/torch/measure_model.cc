@@ -136,15 +136,6 @@ std::vector<Size> sizes_of(const ModelToMeasure& question) {
   return sizes;
 }
 
-ChainToMeasure chain_of(const ModelToMeasure& question, const ModelOutline& outline) {
-  ChainToMeasure chain = choose_beyond(
-      kBeyondCaches, question.model, outline,
-      question.every_section ? static_cast<int>(outline.sections.size()) : kSectionsOfAType);
-  chain.sequence_length = question.sequence_length;
-  chain.splits = question.splits;
-  return chain;
-}
-
 BoundaryShape shape_of(const ModelDescription& model, std::int64_t tokens) {
   return {.samples = 2, .tokens = tokens, .type = compute_type(model.precision)};
 }
@@ -303,6 +294,15 @@ ModelSamples measure_model(const ModelToMeasure& question, Device& device,
                            ProfilingProgress& progress, const RanksBeside& beside,
                            ActivityTracer* tracer) {
   return ModelMeasuring(question, device, progress, beside, tracer).measure();
+}
+
+ChainToMeasure chain_of(const ModelToMeasure& question, const ModelOutline& outline) {
+  ChainToMeasure chain = choose_beyond(
+      kBeyondCaches, question.model, outline,
+      question.every_section ? static_cast<int>(outline.sections.size()) : kSectionsOfAType);
+  chain.sequence_length = question.sequence_length;
+  chain.splits = question.splits;
+  return chain;
 }
 
 }  // namespace penstock

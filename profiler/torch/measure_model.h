@@ -8,6 +8,7 @@
 
 #include "core/values/model_description.h"
 #include "profiler/activity_tracer.h"
+#include "profiler/chain_to_measure.h"
 #include "profiler/measure_beside.h"
 #include "profiler/progress.h"
 #include "profiler/samples.h"
@@ -47,6 +48,9 @@ struct ModelSamples {
   std::vector<std::string> not_traced;        // "b = 4, recompute full": stopped before
   std::vector<ActivityRecording> recordings;  // of `traces`, when they are to be kept
 };
+
+// The sections of the model that are run.
+ChainToMeasure chain_of(const ModelToMeasure& question, const ModelOutline& outline);
 
 // Each of the ranks calls it with the same question; rank 0 has the answer. `tracer`, on rank 0
 // only, traces every size once its times are known. Error{kBadInput} when the model cannot be run.

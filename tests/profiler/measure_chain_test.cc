@@ -88,6 +88,8 @@ TEST_CASE("of small sections as many are run as the caches do not hold") {
   CHECK(sections(ends + 2 * 600 + 1, 2) == 2 + 3);
   CHECK(sections(ends + 6 * 600 + 1, 2) == 2 + 6);  // all there are
   CHECK(sections(1, 4) == 2 + 4);
+  // A weight, a gradient and two moments of 4 bytes each.
+  CHECK(state_bytes(choose_sections(model, outline, 2)) == Bytes{16 * (ends + 2 * 600)});
 }
 
 TEST_CASE("a step goes forward through the chain and backward, fused first, then split") {
