@@ -53,10 +53,11 @@ class Reading {
 
  private:
   [[noreturn]] void refuse(const std::string& why) const {
-    throw_bad_input(
-        name_ +
-        ": no zip file, as TorchScript archives and .npz files are, or one that was cut short: " +
-        why);
+    throw_bad_input(name_ +
+                    ": neither a TorchScript archive nor an .npz file, or one that was cut "
+                    "short: " +
+                    why +
+                    "\nhelp: an archive is what torch.jit.script(model).save(\"model.pt\") writes");
   }
   void require(std::uint64_t at, std::uint64_t bytes) const {
     if (at > file_.size() || bytes > file_.size() - at) refuse("it ends too early");

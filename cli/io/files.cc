@@ -189,7 +189,9 @@ bool is_cut_off(const std::string& text) {
 
 // A script, a log, a text: said before JSON's parser complains of its first letter.
 void require_json(const std::string& path, const std::string& text, std::string_view wanted) {
-  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // Windows' editors write it
+  const std::size_t begin = text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
+  const std::size_t first = text.find_first_not_of(" \t\r\n", begin);
   const bool is_empty = first == std::string::npos;
   if (!is_empty && (text[first] == '{' || text[first] == '[' || text[first] == '/')) {
     if (!is_cut_off(text)) return;
@@ -323,7 +325,11 @@ bool is_model_config(const Json& json) {
 }
 
 void expect_profile(const Json& json, const std::string& path) {
-  if (json.kind() == Json::Kind::kObject && format_of(json).empty()) {
+  if (json.kind() != Json::Kind::kObject) {
+    throw_bad_input(fmt::format("{}: this is not a JSON object {{...}}\nhelp: {}", path,
+                                help_for_other(json, path)));
+  }
+  if (format_of(json).empty()) {
     throw_bad_input(fmt::format("{}: neither a model's config.json nor a profile\nhelp: {}", path,
                                 help_for_other(json, path)));
   }

@@ -139,6 +139,13 @@ std::string key_or_word(std::string_view typed) {
   return key.empty() ? std::string(typed) : key;
 }
 
+std::vector<std::string> names_of_key(std::string_view key) {
+  for (const Words& words : all_words()) {
+    if (words.key == key) return {words.names.begin(), words.names.end()};
+  }
+  return {};
+}
+
 std::string field_word(std::string_view key) {
   for (const Words& words : all_words()) {
     if (words.key == key) return std::string(words.field_word);

@@ -18,6 +18,9 @@ std::string key_called(std::string_view typed);
 // The same; any other word stays what it is.
 std::string key_or_word(std::string_view typed);
 
+// All spellings of a key, in plain form.
+std::vector<std::string> names_of_key(std::string_view key);
+
 // The field's short word for such a key: TP, PP, DP, VP, mbs, gbs, M, seq.
 std::string field_word(std::string_view key);
 // Of a list of keys, those of one letter as field words: what a message lists.

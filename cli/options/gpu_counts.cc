@@ -1,5 +1,7 @@
 #include "cli/options/gpu_counts.h"
 
+#include <algorithm>
+#include <cctype>
 #include <set>
 #include <string>
 #include <vector>
@@ -47,6 +49,18 @@ void require_as_written(std::string_view option, const std::string& text) {
   bad_option(option, fmt::format("'{}' is not how a range is written", text), "write " + *meant);
 }
 
+// "32xH100,32xA100", "8 H100": a number is written with x, e, k or m at most.
+void refuse_device_names(std::string_view option, const std::string& text) {
+  const bool is_named = std::any_of(text.begin(), text.end(), [](unsigned char c) {
+    return std::isalpha(c) != 0 &&
+           std::string_view("xXeEkKmM").find(static_cast<char>(c)) == std::string_view::npos;
+  });
+  if (!is_named) return;
+  bad_option(option, fmt::format("'{}' is not a number of GPUs", text.substr(0, 60)),
+             "write --device h100-sxm --gpus 64 for one type; GPUs of several types are a cluster "
+             "file: --cluster FILE (data/clusters/a100-40gb-2x4-v100-16gb-4x4.json is an example)");
+}
+
 // "8.." and "..64"
 void require_both_ends(std::string_view option, const std::string& text, std::size_t dots) {
   const std::size_t begin = dots + std::string_view(kDots).size();
@@ -84,6 +98,7 @@ void add_range(std::string_view option, const std::string& text, std::size_t dot
 std::optional<std::vector<int>> gpu_counts(const std::string& typed, std::string_view option) {
   std::string text = typed;
   std::erase(text, ' ');
+  refuse_device_names(option, text);
   require_as_written(option, text);
   if (text.find(',') == std::string::npos && text.find(kDots) == std::string::npos) {
     return std::nullopt;

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "cli/options/field_words.h"
+#include "cli/options/option_remarks.h"
 #include "core/values/error.h"
 
 namespace penstock {
@@ -41,7 +42,8 @@ constexpr std::array kDegrees{
     Degree{{"M"},
            {{{"-M", ""}, {"--layout", "M="}}},
            "the micro-batches of a step follow from the global batch, DP and mbs: --global-batch, "
-           "--pin DP=..,mbs=.."},
+           "--pin DP=..,mbs=..; without a model: penstock schedule 1f1b -P 4 -M 8 --cost "
+           "F=10ms,B=20ms"},
     Degree{{"global-batch"},
            {{{"--global-batch", ""}, {"--layout", "gbs="}}},
            "say the micro-batches of a step: -M"},
@@ -69,6 +71,7 @@ constexpr Target kBatchTokens{"--global-batch-tokens", ""};
 constexpr std::array kSynonyms{
     Synonym{"num-gpus", {{kGpus}}},
     Synonym{"ngpus", {{kGpus}}},
+    Synonym{"g", {{kGpus}}},
     Synonym{"n-gpus", {{kGpus}}},
     Synonym{"gpu-count", {{kGpus}}},
     Synonym{"world-size", {{kGpus}}},
@@ -87,6 +90,8 @@ constexpr std::array kSynonyms{
     Synonym{"price", {{kPrice}}},
     Synonym{"gpu-price", {{kPrice}}},
     Synonym{"usd-per-hour", {{kPrice}}},
+    Synonym{"usd", {{kPrice}}},
+    Synonym{"hourly-rate", {{kPrice}}},
     Synonym{"cost-per-gpu-hour", {{kPrice}}},
     Synonym{"timeout", {{kBudget}}},
     Synonym{"time-limit", {{kBudget}}},
@@ -133,181 +138,9 @@ constexpr std::array kSynonyms{
     Synonym{"cuts", {{{"--layout", "cuts="}}}},
     Synonym{"costs", {{{"--cost", ""}}}},
     Synonym{"lr", {{{"--learning-rate", ""}}}},
-};
-
-// Words that need more than another name. `of`: an option that a verb has to whom this is said;
-// empty: to all.
-struct Remark {
-  std::array<std::string_view, 12> typed;
-  std::string_view help;
-  std::string_view of{};
-};
-constexpr std::array kRemarks{
-    Remark{
-        {"epochs", "steps", "max-steps", "num-steps", "train-iters", "iterations"},
-        "a step is planned; --tokens N, the tokens of the whole training (steps x global batch x "
-        "sequence length), gives its days and its price",
-        "--tokens"},
-    Remark{{"offload", "cpu-offload", "offloading", "cpu-offloading", "offload-optimizer"},
-           "offloading to the host's memory is not modelled"},
-    Remark{{"lora", "peft", "qlora", "finetune", "fine-tune"},
-           "all parameters are trained: LoRA and other adapters are not modelled"},
-    Remark{{"optimizer", "optim", "adam", "adamw", "sgd"},
-           "AdamW in mixed precision is assumed; a profile may say otherwise "
-           "(docs/file_formats.md)",
-           "--device"},
-    Remark{{"csv", "markdown", "md", "table"}, "write --format csv or --format markdown"},
-    Remark{{"html", "open", "browser", "show", "view"},
-           "penstock report plan.json -o report.html writes a page; open it in a browser"},
-    Remark{{"perfetto", "chrome", "chrome-trace"},
-           "that is what penstock trace plan.json -o step.json writes; --format has the others"},
-    Remark{{"list", "schedules", "list-schedules"}, "penstock schedule --help lists the schedules"},
-    Remark{{"objective", "goal", "metric", "sort", "sort-by", "optimize-for"},
-           "plans are ranked by step time, with memory and price beside it; -v marks those that no "
-           "other plan beats in all three (*), and --pin and --sharding fix parts of the answer",
-           "--top"},
-    Remark{{"output-dir", "outdir", "out-dir", "output-folder", "save-dir"},
-           "a plan is one file: -o plan.json; penstock export plan.json --to TRAINER -o FOLDER "
-           "writes a folder",
-           "--baseline"},
-    Remark{{"spot", "preemptible", "on-demand", "cloud", "region"},
-           "say the price with --usd-per-gpu-hour X; penstock import skypilot vms.csv --spot puts "
-           "a cloud's prices into a cluster file",
-           "--usd-per-gpu-hour"},
-    Remark{{"plot", "draw", "figure", "fig", "picture", "image"},
-           "-o step.svg draws the step (also .png, .html, .json)",
-           "--print"},
-    Remark{{"plot", "draw", "figure", "fig", "picture", "image"},
-           "penstock trace plan.json -o step.svg draws the step of a plan, and penstock report "
-           "plan.json -o report.html makes a page"},
-    Remark{{"svg", "png"}, "-o step.svg (or .png) draws the step", "--window"},
-    Remark{{"quiet", "q", "silent", "no-progress"},
-           "only progress goes to stderr: 2>/dev/null hides it"},
-    Remark{{"megatron", "torchtitan", "deepspeed", "pytorch"},
-           "name the trainer with --for (plan) or --to (export), for example --for megatron"},
-    Remark{{"schedule", "tensor", "pipeline"},
-           "a plan has its own; ask with penstock explain PLAN --why-not schedule=1f1b why it is "
-           "not another"},
-    Remark{{"nodes", "num-nodes", "nnodes", "n-nodes", "gpus-per-node", "nproc-per-node"},
-           "--gpus takes the GPUs of all nodes: --gpus 64 for 8 nodes of 8 (as the device's "
-           "datasheet has them; other nodes: --cluster FILE)",
-           "--gpus"},
-    Remark{{"batch", "batch-size", "bs", "local-batch-size", "per-device-batch-size"},
-           "which one? --global-batch N: samples per step over all GPUs; --pin mbs=N: the "
-           "micro-batch of one GPU; --global-batch-tokens N: tokens per step",
-           "--global-batch"},
-    Remark{{"model", "config", "profile", "model-config", "model-name", "model-path"},
-           "the model is the argument without a name: penstock plan config.json --device h100-sxm "
-           "--gpus 64 --global-batch 512",
-           "--device"},
-    Remark{{"sp", "sequence-parallel"},
-           "leave it out: sequence parallelism is assumed wherever TP > 1"},
-    Remark{{"zero-2", "zero2", "zero-3", "zero3", "zero-infinity"},
-           "write --sharding zero2 or --sharding zero3",
-           "--sharding"},
-    Remark{{"fsdp", "distributed-optimizer", "use-distributed-optimizer", "zero-1", "use-fsdp",
-            "use-fsdp2"},
-           "write --sharding fsdp, or --sharding zero1 for an optimizer sharded over the replicas",
-           "--sharding"},
-    Remark{{"bf16", "bfloat16"}, "write --precision bfloat16 (the default)", "--precision"},
-    Remark{{"fp16", "float16", "half"}, "write --precision float16", "--precision"},
-    Remark{{"fp32", "float32", "tf32"},
-           "write --precision float32 or --precision tensorfloat32",
-           "--precision"},
-    Remark{{"ddp", "no-fsdp", "no-zero", "no-sharding", "replicate"},
-           "write --sharding none: every replica holds the whole state",
-           "--sharding"},
-    Remark{{"hsdp", "hybrid-shard", "dp-replicate", "data-parallel-replicate-degree"},
-           "write --sharding fsdp:8: FSDP within groups of 8 replicas",
-           "--sharding"},
-    Remark{{"amp", "autocast", "mixed"},
-           "mixed precision is the default: --precision bfloat16, or float16",
-           "--precision"},
-    Remark{{"fp8", "float8"},
-           "write --precision float8 for products of layers in 8 bits",
-           "--precision"},
-    Remark{{"quantization", "quantize", "int8", "load-in-8bit", "load-in-4bit"},
-           "training in integers is not modelled; 8 bits of floating point are: --precision float8",
-           "--precision"},
-    Remark{{"no-recompute", "no-checkpointing", "no-activation-checkpointing", "disable-recompute",
-            "no-gradient-checkpointing"},
-           "write --recompute none",
-           "--recompute"},
-    Remark{{"activation-checkpointing", "gradient-checkpointing", "checkpoint-activations",
-            "recompute-activations", "ac", "activation-recomputation"},
-           "write --recompute full or --recompute selective; without, the search chooses",
-           "--recompute"},
-    Remark{{"flash-attention", "flash-attn", "use-flash-attn", "flash"},
-           "write --attention flash2 (or flash3, cudnn); fused attention is the default"},
-    Remark{{"memory", "mem", "gpu-memory", "memory-limit", "vram", "hbm", "max-memory", "gpu-mem",
-            "memory-gib", "device-memory", "mem-per-gpu", "max-mem"},
-           "the memory is the device's (--device); --reserve-gib X leaves X GiB of it free; "
-           "compare --vary memory-gib=80,96 asks what if",
-           "--device"},
-    Remark{{"network", "interconnect", "bandwidth", "ib", "infiniband", "nvlink", "latency", "nccl",
-            "rdma", "roce", "ethernet", "efa"},
-           "links are in the cluster file: --cluster FILE; compare --vary bandwidth=0.5,1,2 asks "
-           "what if (factors)",
-           "--cluster"},
-    Remark{{"efficiency", "mfu", "target-mfu", "utilization", "measured-time", "step-time"},
-           "tell a step that you measured: --measured \"TP=4 PP=4 mbs=1 gbs=128: 14.66s\"; all "
-           "times are fitted to it",
-           "--measured"},
-    Remark{{"inference", "serving", "rlhf", "ppo", "dpo", "generate"},
-           "training steps are planned: forward, backward and update of one model",
-           "--global-batch"},
-    Remark{{"seed", "random-seed", "deterministic"},
-           "leave it out: nothing is random, and the same question has the same answer",
-           "--every-candidate"},
-    Remark{{"dry-run", "yes", "force", "y", "no-launch", "simulate"},
-           "leave it out: nothing is started, a plan only predicts",
-           "--global-batch"},
-    Remark{{"debug", "verbosity", "log-level", "vv", "details", "full"},
-           "-v prints the whole report",
-           "--verbose"},
-    Remark{{"explain", "why", "reason", "reasons"},
-           "write the plan with -o plan.json; penstock explain plan.json says why",
-           "--global-batch"},
-    Remark{
-        {"report", "page", "dashboard"},
-        "write the plan with -o plan.json; penstock report plan.json -o report.html makes a page",
-        "--global-batch"},
-    Remark{{"overlap", "overlap-comm", "overlap-p2p-communication", "overlap-grad-reduce",
-            "no-overlap"},
-           "--for TRAINER overlaps transfers as that trainer does; --executor and --queues choose "
-           "it directly",
-           "--executor"},
-    Remark{{"strategy", "parallelism", "mode", "parallel"},
-           "every layout is tried: --pin TP=8,PP=4 fixes degrees, --sharding zero3 or fsdp what "
-           "the replicas divide, --for TRAINER what can be run",
-           "--pin"},
-    Remark{{"max-tp", "max-pp", "max-dp", "min-tp", "min-pp", "min-dp"},
-           "--pin TP=4 fixes a degree; compare --vary TP=1,2,4 plans each of several",
-           "--pin"},
-    Remark{
-        {"what-if", "whatif", "vary", "change", "set"},
-        "ask penstock compare MODEL ... --vary bandwidth=1,2 (or memory-gib, gpus, schedule, ...)",
-        "--why-not"},
-    Remark{{"o", "output", "out", "save"},
-           "the answer goes to stdout: > why.txt keeps it, --json prints data",
-           "--why-not"},
-    Remark{{"fix", "autofix", "in-place"},
-           "files are only read; each finding says what to write instead",
-           "--exit-zero"},
-    Remark{{"version", "for-version", "trainer-version"},
-           "write --target-version V, or the version after the trainer: TARGET@V",
-           "--target-version"},
-    Remark{{"device", "gpu", "gpus", "num-gpus", "cluster"},
-           "a plan file is for its GPUs; penstock plan ... --device NAME --gpus N plans for others",
-           "--jitter"},
-    Remark{{"moe", "num-experts", "experts", "num-heads", "ffn-hidden-size", "kv-heads"},
-           "the shape of the model is in its config.json: penstock plan config.json --device "
-           "h100-sxm --gpus 64 --global-batch 512",
-           "--device"},
-    Remark{{"layers", "num-layers", "hidden", "hidden-size", "vocab-size", "heads"},
-           "the shape of the model is in its config.json: penstock plan config.json --device "
-           "h100-sxm --gpus 64 --global-batch 512",
-           "--device"},
+    Synonym{"skip", {{{"--warm-up", ""}}}},
+    Synonym{"skip-steps", {{{"--warm-up", ""}}}},
+    Synonym{"warmup-steps", {{{"--warm-up", ""}}}},
 };
 
 bool has(const std::vector<std::string>& known, std::string_view option) {
@@ -344,6 +177,43 @@ std::optional<Target> respelled(std::string_view word, const std::vector<std::st
   return found;
 }
 
+// The ways to read a word: as it is, without the section of torchtitan's names (training.steps),
+// without what trainers put around one (use-, num-, -size, -degree), as one or as several.
+std::vector<std::string> readings(const std::string& word) {
+  std::vector<std::string> out{word};
+  if (word.find('.') != std::string::npos) {
+    std::string dashes = word;
+    std::replace(dashes.begin(), dashes.end(), '.', '-');
+    out.push_back(dashes);
+    if (!word.ends_with(".stage")) out.push_back(word.substr(word.rfind('.') + 1));
+  }
+  constexpr std::array<std::string_view, 6> kBefore{"use-", "enable-", "with-",
+                                                    "num-", "target-", "train-"};
+  constexpr std::array<std::string_view, 9> kBehind{"-size", "-degree", "-count", "-name", "-type",
+                                                    "-mode", "-number", "-gb",    "-gib"};
+  for (std::size_t i = 0, whole = out.size(); i < whole; ++i) {
+    for (const std::string_view before : kBefore) {
+      if (out[i].starts_with(before)) out.push_back(out[i].substr(before.size()));
+    }
+  }
+  for (std::size_t i = 0, whole = out.size(); i < whole; ++i) {
+    for (const std::string_view behind : kBehind) {
+      if (out[i].ends_with(behind)) out.push_back(out[i].substr(0, out[i].size() - behind.size()));
+    }
+  }
+  for (std::size_t i = 0, whole = out.size(); i < whole; ++i) {
+    if (out[i] == "stage") continue;  // ZeRO's or the pipeline's
+    out.push_back(out[i].ends_with('s') ? out[i].substr(0, out[i].size() - 1) : out[i] + 's');
+  }
+  return out;
+}
+
+// ZeRO's stage, also as a key of DeepSpeed's configuration.
+bool is_zero(std::string_view word) {
+  return word == "zero" || word == "zero-stage" || word == "zero-optimization-stage" ||
+         word == "zero-optimization.stage";
+}
+
 // Of an option that the verb does not have, with its value where there is one.
 class Typed {
  public:
@@ -356,7 +226,17 @@ class Typed {
         remarks_(remarks) {}
 
   // Where its value goes; nothing when it is no word of the field.
-  [[nodiscard]] std::optional<Target> target() const {
+  [[nodiscard]] std::optional<Target> target() {
+    for (std::string& reading : readings(word_)) {
+      word_ = std::move(reading);
+      if (word_.size() < 2 && name_.size() > 2) continue;  // "--b-size" is no -b
+      if (const auto found = target_of_word()) return found;
+    }
+    return {};
+  }
+
+ private:
+  [[nodiscard]] std::optional<Target> target_of_word() const {
     if (const auto own = respelled(word_, known_)) return own;
     for (const OptionRemark& remark : remarks_) {
       if (has(remark.typed, word_)) unknown(name_, remark.help);
@@ -368,12 +248,12 @@ class Typed {
     if (word_ == "d" && !is_number(value_)) return target_in(std::array{kDevice}, known_);
     if (word_ == "gpu") return target_in(std::array{is_number(value_) ? kGpus : kDevice}, known_);
     if (const auto degree = target_of_degree()) return degree;
-    if (word_ == "zero" || word_ == "zero-stage") return target_of_zero();
+    if (is_zero(word_)) return target_of_zero();
     for (const Synonym& synonym : kSynonyms) {
       if (synonym.typed != word_) continue;
       if (const auto target = target_in(synonym.targets, known_)) return target;
     }
-    for (const Remark& remark : kRemarks) {
+    for (const Remark& remark : option_remarks()) {
       if (!remark.of.empty() && !has(known_, remark.of)) continue;
       if (std::find(remark.typed.begin(), remark.typed.end(), word_) != remark.typed.end()) {
         unknown(name_, remark.help);
@@ -382,7 +262,6 @@ class Typed {
     return {};
   }
 
- private:
   // -F 10ms of a schedule; B and W are no batch and no width there.
   void refuse_cost() const {
     constexpr std::string_view kCosts = "FBIWCR";
@@ -401,6 +280,9 @@ class Typed {
         unknown(name_, fmt::format("a plan has it already; ask --why-not {}=.. why it is not "
                                    "another",
                                    field_word(key)));
+      }
+      if (has(known_, "--exit-zero")) {
+        unknown(name_, "the launch file has it already; what is wrong with it is found");
       }
       if (!has(known_, "--pin") && !has(known_, "--cost")) {
         unknown(name_,
@@ -433,8 +315,8 @@ class Typed {
 
 // ZeRO's stage as on or off.
 std::string value_for(std::string_view name, const std::string& value) {
-  const std::string word = plain_word(name);
-  if (!word.ends_with("zero") && !word.ends_with("zero-stage")) return value;
+  const std::string word = plain_word(name.substr(name.find_first_not_of('-')));
+  if (!is_zero(word)) return value;
   if (value == "2" || value == "3") return "zero" + value;
   return value == "1" ? "on" : "off";
 }
@@ -454,6 +336,30 @@ bool is_own(const std::string& argument, const std::vector<std::string>& known) 
 }
 
 }  // namespace
+
+std::string help_by_parts(std::string_view word, const std::vector<std::string>& known) {
+  const std::string_view row = word_for_parts(word);
+  if (row.empty()) return "";
+  for (const Remark& remark : option_remarks()) {
+    if (!remark.of.empty() && !has(known, remark.of)) continue;
+    if (std::find(remark.typed.begin(), remark.typed.end(), row) != remark.typed.end()) {
+      return std::string(remark.help);
+    }
+  }
+  return "";
+}
+
+std::vector<std::string> other_names(const std::vector<std::string>& known) {
+  std::vector<std::string> names;
+  for (const Degree& degree : kDegrees) {
+    if (!target_in(degree.targets, known)) continue;
+    for (std::string& name : names_of_key(degree.key)) names.push_back(std::move(name));
+  }
+  for (const Synonym& synonym : kSynonyms) {
+    if (target_in(synonym.targets, known)) names.emplace_back(synonym.typed);
+  }
+  return names;
+}
 
 Arguments in_own_options(const Arguments& arguments, const std::vector<std::string>& known,
                          const std::vector<OptionRemark>& remarks) {

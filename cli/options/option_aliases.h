@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/io/answer.h"
@@ -21,5 +22,13 @@ struct OptionRemark {
 // word of the field stays as it is.
 Arguments in_own_options(const Arguments& arguments, const std::vector<std::string>& known,
                          const std::vector<OptionRemark>& remarks = {});
+
+// What to do about a word of which only a part says what it is about ("optimizer-cpu-offload"), for
+// a verb with these options; empty where there is nothing to say.
+std::string help_by_parts(std::string_view word, const std::vector<std::string>& known);
+
+// Names that are no option of the verb and yet understood, for the nearest of them to a typing
+// error.
+std::vector<std::string> other_names(const std::vector<std::string>& known);
 
 }  // namespace penstock

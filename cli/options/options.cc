@@ -7,35 +7,20 @@
 #include <sstream>
 #include <utility>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "cli/options/options_entry.h"
 #include "cli/options/parse.h"
 #include "core/values/error.h"
 #include "report/words.h"
 
 namespace penstock {
 
-// A line of the help, and where its value goes; a heading has neither.
-struct Options::Entry {
-  std::string names, value_name, help;
-  std::vector<std::string> choices;
-  CLI::Option* option = nullptr;
-  bool is_positional = false;
-  std::string* text = nullptr;
-  std::optional<std::string>* optional = nullptr;
-  std::vector<std::string>* list = nullptr;
-  bool* flag = nullptr;
-};
-
-struct Options::Parser {
-  CLI::App app;
-};
-
 namespace {
 
 constexpr const char* kSelf = "this text";
 constexpr int kMostPositionals = 1 << 20;
+constexpr std::size_t kFewChoices = 6;
 // main() takes it out of the arguments of any verb.
 constexpr const char* kColor =
     "auto (default): in a terminal, unless NO_COLOR or TERM=dumb; always; never";
@@ -165,149 +150,22 @@ std::optional<std::string> Options::parse(const Arguments& arguments, Screen scr
     if (entry.flag != nullptr) *entry.flag = !results.empty();
     if (entry.list != nullptr) *entry.list = results;
     if (entry.is_positional && entry.optional == nullptr && results.empty()) {
-      bad_option(entry.names, "missing", fmt::format("usage: penstock {}", usage_));
+      refuse_other_choice(entry);
+      bad_option(
+          entry.names, "missing",
+          entry.choices.empty() || entry.choices.size() > kFewChoices
+              ? fmt::format("usage: penstock {}", usage_)
+              : fmt::format("one of {}; usage: penstock {}", joined(entry.choices, ", "), usage_));
     }
     if (entry.text != nullptr) *entry.text = results[0];
     if (entry.optional == nullptr || results.empty()) continue;
     if (results.size() > 1) {
       bad_option(spaced(entry.names), fmt::format("given {} times", results.size()),
-                 "keep one of them");
+                 help_for_repeated(entry.names, entry.value_name, results));
     }
     *entry.optional = results[0];
   }
   return {};
-}
-
-std::string Options::help_for_value(const std::string& name) const {
-  for (const Entry& entry : entries_) {
-    const std::vector<std::string> names = parse_list("option", entry.names);
-    if (std::find(names.begin(), names.end(), name) == names.end()) continue;
-    return fmt::format("write {} {}: {}", name, entry.value_name, entry.help);
-  }
-  return fmt::format("usage: penstock {}", usage_);
-}
-
-bool Options::has(const char* name) const {
-  const std::vector<std::string> known = known_names();
-  return std::find(known.begin(), known.end(), name) != known.end();
-}
-
-// "--schedule 1f1b zb-h1", "--vary tp 1,2": a list whose words stand apart.
-std::string Options::help_for_parted(const Arguments& own, const std::string& word) const {
-  const auto at = std::find(own.begin(), own.end(), word);
-  if (at - own.begin() < 2) return "";
-  const std::string &option = *(at - 2), &value = *(at - 1);
-  for (const Entry& entry : entries_) {
-    const std::vector<std::string> names = parse_list("option", entry.names);
-    if (entry.is_positional || entry.value_name.find(",...") == std::string::npos) continue;
-    if (std::find(names.begin(), names.end(), option) == names.end()) continue;
-    const bool has_keys = entry.value_name.find('=') != std::string::npos;
-    const char* between = has_keys && value.find('=') == std::string::npos ? "=" : ",";
-    return fmt::format("write it as one word: {} {}{}{}", option, value, between, word);
-  }
-  return "";
-}
-
-// "schedule 1f1b 4 8", "simulate plan.json --jitter 5".
-std::string Options::help_for_number(const Arguments& own, const std::string& word) const {
-  if (has("--gpus")) return "a number of GPUs follows its option: --gpus " + word;
-  const auto at = std::find(own.begin(), own.end(), word);
-  if (at != own.begin() && *(at - 1) == "--jitter") return "write --jitter-percent " + word;
-  if (has("-P")) return "ranks and micro-batches have options: -P " + word + " -M 8";
-  return "";
-}
-
-// "--cost F=10ms B=20ms", "--layout TP=8 PP=4".
-std::string Options::help_for_assignment(const Arguments& own) const {
-  if (has("--cost")) return "costs are one word, with commas: --cost F=10ms,B=20ms";
-  const auto from = std::find(own.begin(), own.end(), "--layout");
-  if (from == own.end()) return "";
-  const auto to = std::find_if(from + 1, own.end(),
-                               [](const std::string& each) { return each.starts_with('-'); });
-  return "quote it: --layout \"" + joined(Arguments(from + 1, to), " ") + "\"";
-}
-
-// "--device GB200 NVL72".
-std::string Options::help_for_device(const Arguments& own, const std::string& word) const {
-  const auto at = std::find(own.begin(), own.end(), word);
-  if (at - own.begin() < 2 || *(at - 2) != "--device") return "";
-  return fmt::format("quote a name with blanks: --device \"{} {}\"", *(at - 1), word);
-}
-
-std::string Options::help_for_file(const std::string& word) const {
-  if (has("--book") && has("--trace")) {
-    return "the book and the recording have options: --book book.json --trace trace.csv";
-  }
-  for (const std::string_view end : {".html", ".svg", ".png", ".csv", ".md"}) {
-    if (word.ends_with(end) && has("--output")) return "to write a file: -o " + word;
-  }
-  if (!word.ends_with(".json")) return "";
-  if (has("--vary")) {
-    return "one model is planned with several settings (--vary); penstock plan ... --baseline "
-           "plan.json compares the best plan with another";
-  }
-  if (has("--global-batch")) {
-    return "one model is planned at a time; a cluster file follows --cluster";
-  }
-  return "";
-}
-
-// What people write for one value and the shell takes apart, or where an option belongs.
-std::string Options::help_for_surplus(const Arguments& own, const std::string& word) const {
-  for (const std::string_view number : {"thousand", "million", "billion", "trillion"}) {
-    if (word == number) return "write the number and a letter as one word, for example 2T";
-  }
-  if (usage_ == "man") return "penstock " + word + " --help explains one verb";
-  std::string help;
-  if (word.find_first_not_of("0123456789") == std::string::npos) help = help_for_number(own, word);
-  if (help.empty() && word.find('=') != std::string::npos) help = help_for_assignment(own);
-  if (help.empty()) help = help_for_device(own, word);
-  if (help.empty()) help = help_for_file(word);
-  if (help.empty()) help = help_for_parted(own, word);
-  return help.empty() ? fmt::format("usage: penstock {}", usage_) : help;
-}
-
-// The dashes say nothing of how near two names are.
-std::string Options::nearest_option(const std::string& name, const std::string& verb) const {
-  std::vector<std::string> words;
-  for (const std::string& known : known_names()) {
-    if (known.starts_with("--")) words.push_back(known.substr(2));
-  }
-  const std::size_t begin = std::min(name.find_first_not_of('-'), name.size());
-  constexpr std::string_view kFound = "did you mean '";
-  std::string near = did_you_mean(std::string_view(name).substr(begin), words);
-  if (!near.starts_with(kFound)) {
-    constexpr std::size_t kMostNamed = 45;
-    if (words.empty() || words.size() > kMostNamed) {
-      return fmt::format("penstock {} --help explains the options", verb);
-    }
-    return fmt::format("there are --{}; penstock {} --help explains them", joined(words, ", --"),
-                       verb);
-  }
-  return near.insert(kFound.size(), "--");
-}
-
-void Options::refuse_leftovers(const Arguments& own) const {
-  const std::vector<std::string> leftovers = parser_->app.remaining();
-  if (leftovers.empty()) return;
-  const auto option = std::find_if(leftovers.begin(), leftovers.end(),
-                                   [](const std::string& text) { return text.starts_with('-'); });
-  if (option == leftovers.end()) {
-    throw_bad_input(fmt::format("'{}' is one argument too many\nhelp: {}", leftovers[0],
-                                help_for_surplus(own, leftovers[0])));
-  }
-  const std::string name = option->substr(0, option->find('='));
-  const std::string verb = usage_.substr(0, usage_.find(' '));
-  throw_bad_input(fmt::format("unknown option '{}'\nhelp: {}", name, nearest_option(name, verb)));
-}
-
-std::vector<std::string> Options::known_names() const {
-  std::vector<std::string> known;
-  for (const Entry& entry : entries_) {
-    if (entry.option == nullptr || entry.is_positional) continue;
-    for (const std::string& name : parse_list("option", entry.names)) known.push_back(name);
-  }
-  return known;
 }
 
 std::string Options::help(Screen screen) const {

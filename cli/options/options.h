@@ -59,6 +59,12 @@ class Options {
   Entry& add(const std::string& names, std::string value_name, std::string help);
   [[nodiscard]] std::string nearest_option(const std::string& name, const std::string& verb) const;
   [[nodiscard]] std::string help_for_value(const std::string& name) const;
+  [[nodiscard]] std::string help_for_repeated(const std::string& names,
+                                              const std::string& value_name,
+                                              const std::vector<std::string>& values) const;
+  [[nodiscard]] std::string main_options(const std::string& verb) const;
+  [[nodiscard]] std::string help_for_denied(const std::string& plain) const;
+  void refuse_other_choice(const Entry& missing) const;
   [[nodiscard]] bool has(const char* name) const;
   [[nodiscard]] std::string help_for_number(const Arguments& own, const std::string& word) const;
   [[nodiscard]] std::string help_for_assignment(const Arguments& own) const;

@@ -40,6 +40,26 @@ bool is_range(std::string_view text) {
          text.find_first_not_of("0123456789", second) == std::string_view::npos;
 }
 
+// "4-16" -> "4,8,16", "1..3" -> "1,2,3": what a list of such values looks like.
+std::string values_in_range(std::string_view text) {
+  const auto number = [](std::string_view digits) {
+    std::int64_t value = 0;
+    std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    return value;
+  };
+  const std::size_t dots = text.find_first_not_of("0123456789");
+  const std::int64_t first = std::max<std::int64_t>(number(text.substr(0, dots)), 1);
+  const std::int64_t last = number(text.substr(text.find_first_of("0123456789", dots)));
+  constexpr int kMost = 12;
+  std::string list;
+  int count = 0;
+  for (std::int64_t value = first; value <= last && value > 0 && count < kMost; ++count) {
+    list += (list.empty() ? "" : ",") + std::to_string(value);
+    value = last % (value * 2) == 0 || last / first >= 4 ? value * 2 : value + 1;
+  }
+  return list;
+}
+
 // A number as people write it elsewhere: "1e6", "1,024", "8x8", "4k". What to write instead, or
 // nothing.
 std::string plain_number(std::string_view text) {
@@ -94,6 +114,11 @@ int parse_int(std::string_view option, std::string_view text, int least, int mos
     bad_option(option, shown(text) + " is far out of range", help);
   }
   if (result.ec != std::errc() || result.ptr != end) {
+    const bool takes_list = option.starts_with("--vary ") || option.size() == 2;
+    if (is_range(text) && takes_list) {
+      bad_option(option, shown(text) + " is a range, and values are listed here",
+                 "write the values with commas, for example " + values_in_range(text));
+    }
     if (is_range(text)) {
       bad_option(option, shown(text) + " is a range, and one number belongs here",
                  "penstock compare takes several values, with commas: --vary gpus=8,16,32");
@@ -149,6 +174,9 @@ Duration parse_budget(std::string_view option, std::string_view text) {
   if (parse_decimal_duration(text, TimeUnit::kSeconds)) {
     bad_option(option, shown(text) + " has no unit",
                fmt::format("write {}s for seconds, or {}min", text, text));
+  }
+  if (!parse_duration(text)) {
+    bad_option(option, shown(text) + " is not a time", "write for example 30s, 10min or 2h");
   }
   return parse_time(option, text);
 }

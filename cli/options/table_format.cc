@@ -24,6 +24,13 @@ TableFormat TableFormatOptions::chosen() const {
   if (*format == "text" || *format == "table") return TableFormat::kText;
   if (*format == "csv") return TableFormat::kCsv;
   if (*format == "markdown" || *format == "md") return TableFormat::kMarkdown;
+  for (const std::string_view picture :
+       {"svg", "png", "html", "pdf", "jpg", "perfetto", "chrome"}) {
+    if (*format != picture) continue;
+    bad_option("--format", fmt::format("'{}' is none of text, csv, markdown, json", picture),
+               "penstock schedule ... -o step.svg draws a schedule, penstock trace plan.json -o "
+               "step.svg a plan, penstock report plan.json -o report.html makes a page");
+  }
   unknown_word("--format", *format, {"text", "csv", "markdown", "json"});
 }
 

@@ -1,9 +1,12 @@
 #include "cli/io/files.h"
 
+#include <filesystem>
+
 #include <doctest/doctest.h>
 
 #include "core/values/error.h"
 #include "core/values/json_reader.h"
+#include "tests/core/messages.h"
 
 using namespace penstock;
 
@@ -27,4 +30,14 @@ TEST_CASE("the format of a file, if it says one") {
   CHECK(format_of(Json::object().set("format", "penstock.plan/1")) == "penstock.plan/1");
   CHECK(format_of(Json::object().set("format", 1)).empty());
   CHECK(format_of(Json::array()).empty());
+}
+
+TEST_CASE("a byte order mark is no part of a JSON file, and a list is no model") {
+  const std::string path = "byte_order_mark.json";
+  write_file(path, "\xEF\xBB\xBF{\"hidden_size\": 8}");
+  CHECK(is_model_config(load_json(path).value));
+  std::filesystem::remove(path);
+  CHECK(tests::message_of([] {
+          expect_profile(Json::array(), "list.json");
+        }).starts_with("list.json: this is not a JSON object {...}\nhelp: "));
 }

@@ -41,3 +41,8 @@ TEST_CASE("a range in another writing is answered in ours") {
     CHECK_FALSE(gpu_counts(number));  // its parser's to answer
   }
 }
+
+TEST_CASE("GPUs of several types are a cluster file") {
+  CHECK(refusal("32xH100,32xA100").find("--cluster FILE") != std::string::npos);
+  CHECK(refusal("8 a100").find("--device h100-sxm --gpus 64") != std::string::npos);
+}

@@ -31,7 +31,10 @@ def prepare(penstock, folder):
         target = os.path.join(folder, name)
         os.makedirs(os.path.dirname(target), exist_ok=True)
         shutil.copy(source, target)
+    with open("data/models/llama-2-70b.json", encoding="utf-8") as file:
+        config = file.read()
     for name, text in (("model.safetensors.index.json", '{"weight_map": {}}'), ("empty.json", ""),
+                       ("list.json", "[1, 2]"), ("bom.json", "\ufeff" + config),
                        ("ds_config.json", '{"train_batch_size": 64}'),
                        ("cut.json", '{"model_type": "llama", "hidden_size": 40'), ("cluster.yaml", "nodes: 8"),
                        ("vit.json", '{"model_type": "vit", "hidden_size": 768, "num_hidden_layers": 12, '

@@ -34,6 +34,19 @@ TEST_CASE("a degree goes where the verb has it") {
         Arguments{"-P", "4", "-M", "8"});
 }
 
+TEST_CASE("what trainers put around a word is taken off") {
+  CHECK(in_own_options({"--parallelism.pipeline_parallel_degree", "4"}, kPlan) ==
+        Arguments{"--pin", "P=4"});
+  CHECK(in_own_options({"--activation_checkpoint.mode=full"}, kPlan) ==
+        Arguments{"--recompute", "full"});
+  CHECK(in_own_options({"--training.seq_len", "4096"}, kPlan) ==
+        Arguments{"--sequence-length", "4096"});
+  CHECK(in_own_options({"--num-gpus-count", "8", "--device-name", "h100"}, kPlan) ==
+        Arguments{"--gpus", "8", "--device", "h100"});
+  CHECK(refusal({"--zero_optimization.overlap_comm"}, {"--executor"}).find("--for TRAINER") !=
+        std::string::npos);
+}
+
 TEST_CASE("what the verb has itself is left alone") {
   const Arguments own{"-P4", "-M", "-1", "--cost=F=1ms", "-ofile", "--", "--tp"};
   CHECK(in_own_options(own, {"-P", "-M", "--cost", "-o"}) == own);

@@ -69,6 +69,41 @@ TEST_CASE("every way to be wrong has a message and a remedy") {
         "-P, --ranks: given 2 times\nhelp: keep one of them");
 }
 
+TEST_CASE("what was typed twice or apart is answered by one word to write") {
+  std::vector<std::string> pins;
+  std::optional<std::string> device, gpus, schedules;
+  std::string model;
+  const auto message = [&](const Arguments& arguments) {
+    Options options("plan MODEL [OPTIONS]", "", "");
+    options.positional("MODEL", "", model);
+    options.option("--device", "NAME", "", device);
+    options.option("--gpus", "N", "", gpus);
+    options.option("--schedule", "NAME,...", "", schedules);
+    options.repeated("--pin", "K=V,...", "", pins);
+    return tests::message_of([&] { static_cast<void>(options.parse(arguments, {})); });
+  };
+  CHECK(message({"c.json", "--device", "h100", "--device", "a100"})
+            .find("--vary device=h100,a100 plans for each") != std::string::npos);
+  CHECK(message({"c.json", "--gpus", "8", "--gpus", "16"}).find("--vary gpus=8,16") !=
+        std::string::npos);
+  CHECK(message({"c.json", "--schedule", "1f1b", "--schedule", "zb-h1"})
+            .find("write them as one: --schedule 1f1b,zb-h1") != std::string::npos);
+  CHECK(message({"c.json", "tp=8", "pp=4", "gpus=64"}).find("write --pin tp=8,pp=4 --gpus 64") !=
+        std::string::npos);
+  CHECK(message({"c.json", "--pipline-stages", "4"}) ==
+        "unknown option '--pipline-stages'\nhelp: did you mean '--pipeline-stages'?");
+}
+
+TEST_CASE("a first word that is none of its choices is why a later one is missing") {
+  Options options("import TOOL FILE", "", "");
+  std::string tool, file;
+  options.positional("TOOL", "", tool);
+  options.choices({"nccl-tests", "skypilot"});
+  options.positional("FILE", "", file);
+  CHECK(tests::message_of([&] { static_cast<void>(options.parse({"vms.csv"}, {})); }) ==
+        "TOOL: 'vms.csv' is none of nccl-tests, skypilot\nhelp: usage: penstock import TOOL FILE");
+}
+
 TEST_CASE("help wins over everything and shows every option") {
   CHECK(*Given().parse({"--nonsense", "--help"}) ==
         "usage: penstock do FILE [OPTIONS]\n"

@@ -35,6 +35,19 @@ TEST_CASE("numbers are finite and in range") {
   }
 }
 
+TEST_CASE("a range where values are listed is answered by such a list") {
+  const auto help = [](const char* option, const char* text) {
+    const std::string message = message_of([&] { parse_int(option, text, 1); });
+    return message.substr(message.find("help: "));
+  };
+  CHECK(help("-P", "4-16") == "help: write the values with commas, for example 4,8,16");
+  CHECK(help("--vary P", "1..8") == "help: write the values with commas, for example 1,2,4,8");
+  CHECK(help("-M", "3..6") == "help: write the values with commas, for example 3,6");
+  CHECK(help("--gpus", "8..64").find("--vary gpus=8,16,32") != std::string::npos);
+  // Numbers that no integer holds end the list, not the program.
+  CHECK(help("-P", "99999999999999999999..5").starts_with("help: "));
+}
+
 TEST_CASE("a time needs a unit") {
   CHECK(parse_time("F", "18.522ms") == Duration(18'522'000));
   const auto message = [](const char* text) {

@@ -1,0 +1,24 @@
+// Sentences for options that people expect of their tools and that have no option here.
+#pragma once
+
+#include <array>
+#include <span>
+#include <string_view>
+
+namespace penstock {
+
+// Words that need more than another name. `of`: an option that a verb has to whom this is said;
+// empty: to all. The first row that fits is said.
+struct Remark {
+  std::array<std::string_view, 12> typed;
+  std::string_view help;
+  std::string_view of{};
+};
+
+std::span<const Remark> option_remarks();
+
+// A word that has a row, for a part of a word that has none: "offload" for
+// "optimizer-cpu-offload", "plot" for "gantt". Empty: no part says what it is about.
+std::string_view word_for_parts(std::string_view word);
+
+}  // namespace penstock

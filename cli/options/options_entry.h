@@ -1,0 +1,26 @@
+// What Options keeps of every declaration; private to options.cc and unknown_options.cc.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include "cli/options/options.h"
+
+namespace penstock {
+
+// A line of the help, and where its value goes; a heading has neither.
+struct Options::Entry {
+  std::string names, value_name, help;
+  std::vector<std::string> choices;
+  CLI::Option* option = nullptr;
+  bool is_positional = false;
+  std::string* text = nullptr;
+  std::optional<std::string>* optional = nullptr;
+  std::vector<std::string>* list = nullptr;
+  bool* flag = nullptr;
+};
+
+struct Options::Parser {
+  CLI::App app;
+};
+
+}  // namespace penstock

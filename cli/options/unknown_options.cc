@@ -1,0 +1,272 @@
+// What to do about arguments that a verb does not have: the nearest option, what another tool's
+// option is called here, where a surplus word belongs. Every answer names the next thing to write.
+#include <algorithm>
+#include <functional>
+
+#include <fmt/format.h>
+
+#include "cli/options/field_words.h"
+#include "cli/options/options_entry.h"
+#include "cli/options/parse.h"
+#include "core/values/error.h"
+#include "report/words.h"
+#include "trainers/flag_names.h"
+
+namespace penstock {
+
+// "import nccl.txt": what stands in the first place is none of the words that belong there, and
+// that is why a later one is missing.
+void Options::refuse_other_choice(const Entry& missing) const {
+  for (const Entry& entry : entries_) {
+    if (&entry == &missing) return;
+    if (!entry.is_positional || entry.choices.empty() || entry.option->results().empty()) continue;
+    const std::string& word = entry.option->results()[0];
+    if (std::find(entry.choices.begin(), entry.choices.end(), word) != entry.choices.end())
+      continue;
+    bad_option(entry.names, fmt::format("'{}' is none of {}", word, joined(entry.choices, ", ")),
+               fmt::format("usage: penstock {}", usage_));
+  }
+}
+
+// Two values of an option that takes one.
+std::string Options::help_for_repeated(const std::string& names, const std::string& value_name,
+                                       const std::vector<std::string>& values) const {
+  const std::string name = parse_list("option", names).back();
+  const bool are_equal =
+      std::adjacent_find(values.begin(), values.end(), std::not_equal_to<>()) == values.end();
+  if (are_equal) return "keep one of them";
+  if (value_name.find(",...") != std::string::npos) {
+    return fmt::format("write them as one: {} {}", name, joined(values, ","));
+  }
+  if (name == "--device" && has("--gpus")) {
+    return fmt::format(
+        "penstock compare ... --vary device={} plans for each; GPUs of several "
+        "types at once are a cluster file: --cluster FILE",
+        joined(values, ","));
+  }
+  if (name == "--gpus" || name == "--global-batch" || name == "--sequence-length") {
+    return fmt::format("keep one of them; penstock compare ... --vary {}={} plans for each",
+                       name.substr(2), joined(values, ","));
+  }
+  return "keep one of them";
+}
+
+std::string Options::help_for_value(const std::string& name) const {
+  for (const Entry& entry : entries_) {
+    const std::vector<std::string> names = parse_list("option", entry.names);
+    if (std::find(names.begin(), names.end(), name) == names.end()) continue;
+    return fmt::format("write {} {}: {}", name, entry.value_name, entry.help);
+  }
+  return fmt::format("usage: penstock {}", usage_);
+}
+
+bool Options::has(const char* name) const {
+  const std::vector<std::string> known = known_names();
+  return std::find(known.begin(), known.end(), name) != known.end();
+}
+
+// "--schedule 1f1b zb-h1", "--vary tp 1,2": a list whose words stand apart.
+std::string Options::help_for_parted(const Arguments& own, const std::string& word) const {
+  const auto at = std::find(own.begin(), own.end(), word);
+  if (at - own.begin() < 2) return "";
+  const std::string &option = *(at - 2), &value = *(at - 1);
+  for (const Entry& entry : entries_) {
+    const std::vector<std::string> names = parse_list("option", entry.names);
+    if (entry.is_positional || entry.value_name.find(",...") == std::string::npos) continue;
+    if (std::find(names.begin(), names.end(), option) == names.end()) continue;
+    const bool has_keys = entry.value_name.find('=') != std::string::npos;
+    const char* between = has_keys && value.find('=') == std::string::npos ? "=" : ",";
+    return fmt::format("write it as one word: {} {}{}{}", option, value, between, word);
+  }
+  return "";
+}
+
+// "schedule 1f1b 4 8", "simulate plan.json --jitter 5".
+std::string Options::help_for_number(const Arguments& own, const std::string& word) const {
+  if (has("--gpus")) return "a number of GPUs follows its option: --gpus " + word;
+  const auto at = std::find(own.begin(), own.end(), word);
+  if (at != own.begin() && *(at - 1) == "--jitter") return "write --jitter-percent " + word;
+  if (has("-P")) return "ranks and micro-batches have options: -P " + word + " -M 8";
+  return "";
+}
+
+// "--cost F=10ms B=20ms", "--layout TP=8 PP=4", "tp=8 pp=4 gpus=64".
+std::string Options::help_for_assignment(const Arguments& own) const {
+  if (has("--cost")) return "costs are one word, with commas: --cost F=10ms,B=20ms";
+  const auto from = std::find(own.begin(), own.end(), "--layout");
+  if (from == own.end()) {
+    std::string pins, others;
+    for (const std::string& word : parser_->app.remaining()) {
+      const std::size_t equals = word.find('=');
+      if (equals == std::string::npos || word.starts_with('-')) continue;
+      const std::string key = plain_word(word.substr(0, equals));
+      const std::string own_key = has(("--" + key).c_str()) ? key : key_called(key);
+      if (has(("--" + own_key).c_str())) {
+        others += fmt::format(" --{} {}", own_key, word.substr(equals + 1));
+      } else if (!key_called(key).empty()) {
+        pins += (pins.empty() ? "" : ",") + word;
+      }
+    }
+    const auto pin = std::find(own.begin(), own.end(), "--pin");
+    if (!pins.empty() && own.end() - pin > 1) pins = *(pin + 1) + "," + pins;
+    if (!pins.empty() && has("--vary")) return "each has its own: --vary " + pins + others;
+    if (!pins.empty() && has("--pin")) return "write --pin " + pins + others;
+    if (!pins.empty() && has("--why-not")) return "write --why-not " + pins;
+    return others.empty() ? "" : "write" + others;
+  }
+  const auto to = std::find_if(from + 1, own.end(),
+                               [](const std::string& each) { return each.starts_with('-'); });
+  return "quote it: --layout \"" + joined(Arguments(from + 1, to), " ") + "\"";
+}
+
+// "--device GB200 NVL72".
+std::string Options::help_for_device(const Arguments& own, const std::string& word) const {
+  const auto at = std::find(own.begin(), own.end(), word);
+  if (at - own.begin() < 2 || *(at - 2) != "--device") return "";
+  return fmt::format("quote a name with blanks: --device \"{} {}\"", *(at - 1), word);
+}
+
+std::string Options::help_for_file(const std::string& word) const {
+  if (has("--book") && has("--trace")) {
+    return "the book and the recording have options: --book book.json --trace trace.csv";
+  }
+  for (const std::string_view end : {".html", ".svg", ".png", ".csv", ".md"}) {
+    if (word.ends_with(end) && has("--output")) return "to write a file: -o " + word;
+  }
+  if (!word.ends_with(".json")) return "";
+  if (has("--to")) return "one plan is exported at a time: penstock export plan.json --to megatron";
+  if (usage_.starts_with("report")) {
+    return "a page shows one plan with the search that found it: penstock report plan.json -o "
+           "report.html; penstock plan ... --baseline plan.json compares with another plan";
+  }
+  if (has("--vary")) {
+    return "one model is planned with several settings (--vary); penstock plan ... --baseline "
+           "plan.json compares the best plan with another";
+  }
+  if (has("--global-batch")) {
+    return "one model is planned at a time; a cluster file follows --cluster";
+  }
+  return has("--output") ? "to write a file: -o " + word : "";
+}
+
+// What people write for one value and the shell takes apart, or where an option belongs.
+std::string Options::help_for_surplus(const Arguments& own, const std::string& word) const {
+  for (const std::string_view number : {"thousand", "million", "billion", "trillion"}) {
+    if (word == number) return "write the number and a letter as one word, for example 2T";
+  }
+  for (const std::string_view unit :
+       {"tokens", "sequences", "samples", "gpus", "GPUs", "hours", "days", "minutes", "hour", "GiB",
+        "GB", "dollars", "ms", "seconds", "min"}) {
+    if (word == unit) return "leave out the unit, or write it and the number as one word";
+  }
+  if (has(("--" + word).c_str())) return fmt::format("it begins with two dashes: --{}", word);
+  if (usage_ == "man") return "penstock " + word + " --help explains one verb";
+  std::string help;
+  if (word.find_first_not_of("0123456789") == std::string::npos) help = help_for_number(own, word);
+  if (help.empty() && word.find('=') != std::string::npos) help = help_for_assignment(own);
+  if (help.empty()) help = help_for_device(own, word);
+  if (help.empty()) help = help_for_file(word);
+  if (help.empty()) help = help_for_parted(own, word);
+  if (help.empty() && usage_.starts_with("schedule") && own[0] != word && own[0][0] != '-') {
+    help = fmt::format("several schedules are one word, with commas: penstock schedule {},{}",
+                       own[0], word);
+  }
+  return help.empty() ? fmt::format("usage: penstock {}", usage_) : help;
+}
+
+// Of a verb with many options those that most questions need.
+std::string Options::main_options(const std::string& verb) const {
+  std::string list;
+  for (const char* option :
+       {"--device", "--gpus", "--cluster", "--layout", "--global-batch", "--sequence-length",
+        "--precision", "--schedule", "--pin", "--recompute", "--sharding", "--for", "--vary",
+        "--reserve-gib", "--measured", "--tokens", "--usd-per-gpu-hour", "--mtbf-hours",
+        "--output"}) {
+    if (has(option)) list += (list.empty() ? "" : ", ") + std::string(option);
+  }
+  return fmt::format("the options that most questions need are {}; penstock {} --help has all",
+                     list, verb);
+}
+
+// "--no-pipeline", "--disable-zero": no misspelt option, but the opposite of one.
+std::string Options::help_for_denied(const std::string& plain) const {
+  for (const std::string_view no : {"no-", "disable-", "without-"}) {
+    if (!plain.starts_with(no)) continue;
+    const std::string rest = plain.substr(no.size());
+    const std::string key = key_called(rest);
+    if (!key.empty() && key.size() <= 2 && has("--pin")) {
+      return fmt::format("write --pin {}=1", field_word(key));
+    }
+    for (const std::string_view sharded : {"zero", "fsdp", "sharding", "zero1", "shard"}) {
+      if (rest == sharded && has("--sharding")) return "write --sharding none";
+    }
+  }
+  return "";
+}
+
+// The dashes say nothing of how near two names are.
+std::string Options::nearest_option(const std::string& name, const std::string& verb) const {
+  std::vector<std::string> words;
+  for (const std::string& known : known_names()) {
+    if (known.starts_with("--")) words.push_back(known.substr(2));
+  }
+  const std::size_t begin = std::min(name.find_first_not_of('-'), name.size());
+  constexpr std::string_view kFound = "did you mean '";
+  const std::string typed = name.substr(begin), plain = plain_word(typed);
+  for (const Entry& entry : entries_) {
+    if (entry.is_positional && plain_word(entry.names) == plain) {
+      return fmt::format("{} is the argument without a name: penstock {}", entry.names, usage_);
+    }
+  }
+  const bool is_planned = has("--pin") || has("--layout");
+  const std::string trainer =
+      is_planned && !usage_.starts_with("report") ? trainer_with_flag(typed) : "";
+  const std::string by_parts = help_by_parts(plain, known_names());
+  if (std::string denied = help_for_denied(plain); !denied.empty()) return denied;
+  if (!by_parts.empty() && plain.find('-') != std::string::npos) return by_parts;
+  if (!trainer.empty()) {
+    return fmt::format(
+        "a flag of {}, which no plan depends on here: leave it out, and keep it in "
+        "the launch script (penstock check train.sh judges that)",
+        trainer);
+  }
+  const bool is_denied = plain.starts_with("no-") || plain.starts_with("disable-");
+  std::string near = is_denied ? "" : did_you_mean(typed, words);
+  if (!near.starts_with(kFound) && typed.size() > 4 && !is_denied) {
+    near = did_you_mean(plain, other_names(known_names()));
+  }
+  if (!near.starts_with(kFound) && !by_parts.empty()) return by_parts;
+  if (!near.starts_with(kFound)) {
+    constexpr std::size_t kMostNamed = 45;
+    if (words.size() > kMostNamed) return main_options(verb);
+    if (words.empty()) return fmt::format("penstock {} --help explains the options", verb);
+    return fmt::format("there are --{}; penstock {} --help explains them", joined(words, ", --"),
+                       verb);
+  }
+  return near.insert(kFound.size(), "--");
+}
+
+void Options::refuse_leftovers(const Arguments& own) const {
+  const std::vector<std::string> leftovers = parser_->app.remaining();
+  if (leftovers.empty()) return;
+  const auto option = std::find_if(leftovers.begin(), leftovers.end(),
+                                   [](const std::string& text) { return text.starts_with('-'); });
+  if (option == leftovers.end()) {
+    throw_bad_input(fmt::format("'{}' is one argument too many\nhelp: {}", leftovers[0],
+                                help_for_surplus(own, leftovers[0])));
+  }
+  const std::string name = option->substr(0, option->find('='));
+  const std::string verb = usage_.substr(0, usage_.find(' '));
+  throw_bad_input(fmt::format("unknown option '{}'\nhelp: {}", name, nearest_option(name, verb)));
+}
+
+std::vector<std::string> Options::known_names() const {
+  std::vector<std::string> known;
+  for (const Entry& entry : entries_) {
+    if (entry.option == nullptr || entry.is_positional) continue;
+    for (const std::string& name : parse_list("option", entry.names)) known.push_back(name);
+  }
+  return known;
+}
+
+}  // namespace penstock
