@@ -82,10 +82,22 @@ void refuse_known_format(const std::string& path, std::string_view begin) {
 
 [[noreturn]] void refuse_binary(const std::string& path, std::string_view begin,
                                 const std::string& why) {
+<<<<<<< HEAD
   refuse_known_format(path, begin);
   throw_bad_input(path + ": is no text: " + why +
                   "; its bytes would be trained on as tokens\nhelp: say which integers its token "
                   "ids are: --dtype uint16, int32 or int64; --dtype uint8 if bytes are meant");
+=======
+  const std::string format = known_format(begin);
+  if (!format.empty()) {
+    throw_bad_input(path + ": is " + format +
+                    ", and neither text nor token ids\nhelp: write the token ids with numpy.save, "
+                    "or as plain integers (numpy: ids.astype('uint16').tofile('tokens.bin'))");
+  }
+  throw_bad_input(path + ": is not a text: " + why +
+                  "; its bytes would be used as tokens\nhelp: give the type of its token ids: "
+                  "--dtype uint16, int32 or int64; --dtype uint8 if you mean its bytes");
+>>>>>>> 2a131909 (Plain English: help, errors and pages of manage, train and profile)
 }
 
 TokenType type_of_npy(const NpyHeader& header, const std::string& path) {
@@ -360,14 +372,14 @@ TrainingData read_training_data(const DataOptions& options, const ModelDescripti
   if (!options.documents.empty()) return read_document_data(options, model);
   if (model.family == ModelFamily::kT5) {
     throw_bad_input(
-        "--data: the model has an encoder and a decoder, and a text does not say what is for "
-        "which\nhelp: give pairs with --documents FILE --tokens-per-batch N");
+        "--data: the model has an encoder and a decoder, and a text does not say which part goes "
+        "where\nhelp: give pairs with --documents FILE --tokens-per-batch N");
   }
   if (!model.image.empty()) return read_images(options, model);
   if (!options.labels.empty() || !options.validation_labels.empty()) {
     throw_bad_input(
-        "--labels: the model was profiled with token ids, which are their own targets"
-        "\nhelp: leave it out; or profile a model of images with --image 3x224x224");
+        "--labels: the model was profiled with token ids, which need no labels\nhelp: leave it "
+        "out; or profile a model of images with --image 3x224x224");
   }
   Files files = opened(options.files, options.type);
   TrainingData data;

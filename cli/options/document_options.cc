@@ -19,33 +19,35 @@ void DocumentOptions::declare(Options& options) {
   options.heading("Samples of different lengths");
   options.repeated(
       "--documents", "FILE",
-      "instead of --data: one document a line, as text whose bytes are the tokens or as "
-      "JSON with token ids (docs/training.md). PLAN gives the layout, and every step is "
-      "planned for its own documents while earlier ones run. May be given several times, "
-      "also as a pattern",
+      "instead of --data: one document per line, as text whose bytes are the tokens or as JSON "
+      "with token ids (docs/training.md). PLAN gives the layout; every step is planned for its own "
+      "documents while earlier steps run. May be given several times, also as a pattern",
       files_);
-  options.option(kTokens, "N", "of a step over all ranks, padding not counted", tokens_);
-  options.option("--max-length", "S",
-                 "cut longer documents to so many tokens; default: the longest that was measured",
-                 longest_);
+  options.option(kTokens, "N", "tokens per step over all ranks, without padding", tokens_);
+  options.option(
+      "--max-length", "S",
+      "cut longer documents to this many tokens; default: the longest length that was measured",
+      longest_);
   options.option("--profile", "FILE",
-                 "that prices every shape; default: the file that PLAN was made from", profile_);
-  options.option("--cluster", "FILE", "likewise, of the machine", cluster_);
+                 "the profile for planning steps; default: the file that PLAN was made from",
+                 profile_);
+  options.option("--cluster", "FILE", "the cluster for planning steps; default: likewise",
+                 cluster_);
   options.option("--schedule", "NAME,...",
-                 "only these schedules, and 1F1B, in every step; default: all that suit the layout",
+                 "use only these schedules and 1F1B; default: all that suit the layout",
                  schedules_);
   options.option("--pad-to", "N",
-                 "lengths are padded to multiples of N; default 8. The longest length pads every "
-                 "document to it, which is what planning saves",
+                 "pad lengths to a multiple of N; default 8. With the longest length, every "
+                 "document is padded to it, as without planning",
                  pad_to_);
-  options.option("--replays", "N", "that each search for an order may take; default 200", replays_);
-  options.option("--plan-ahead", "N", "steps that are planned ahead; default 2", ahead_);
-  options.option("--planner-threads", "N", "of each process; default 1", threads_);
-  options.option(
-      "--statistics", "FILE",
-      "a line of JSON per step: predicted and measured time and memory, shapes, lengths, "
-      "padding, planning time",
-      statistics_);
+  options.option("--replays", "N", "replays that each search for an order may use; default 200",
+                 replays_);
+  options.option("--plan-ahead", "N", "number of steps to plan ahead; default 2", ahead_);
+  options.option("--planner-threads", "N", "planning threads in each process; default 1", threads_);
+  options.option("--statistics", "FILE",
+                 "write one line of JSON per step: predicted and measured time and memory, shapes, "
+                 "lengths, padding, planning time",
+                 statistics_);
   options.heading("Plans from another machine");
   store_.declare(options,
                  "ranks take the plans of their steps from this Redis, to which penstock planner "
@@ -70,24 +72,25 @@ void DocumentOptions::check(const std::vector<std::string>& given) const {
                  "add --plans-from redis://HOST:PORT/DB, or leave it out");
   }
   if (files_.empty()) return;
-  const std::string why = "documents are read, planned and taken otherwise than --data";
+  const std::string why = "a run trains on documents or on --data, not on both";
   refuse_given(given, {"--data", "--dtype", "--labels"}, why, "leave out one of the two");
   refuse_given(given,
                {"--validation-data", "--validation-labels", "--validation-fraction", "--eval-every",
                 "--eval-batches"},
-               "a model that trains on documents is not judged during the run",
-               "leave it out; judge its checkpoints by a run of their own");
+               "a run on documents cannot evaluate the model",
+               "leave it out, and evaluate its checkpoints in a run of their own");
   refuse_given(given, {"--then"}, "every step of documents has its own plan already",
                "leave it out");
   refuse_given(given, {"--slow-ranks", "--slow-percent", "--slow-window", "--slow-machines"},
-               "what a rank should take changes with every step of documents", "leave it out");
+               "with documents, the expected time of a rank changes with every step",
+               "leave it out");
   static_cast<void>(tokens_per_batch());
   static_cast<void>(planning());
 }
 
 std::int64_t DocumentOptions::tokens_per_batch() const {
   if (!tokens_) {
-    bad_option(kTokens, "missing", "say how large a step is, for example --tokens-per-batch 16384");
+    bad_option(kTokens, "missing", "give the size of a step, for example --tokens-per-batch 16384");
   }
   return parse_int(kTokens, *tokens_, 1, kMostTokens);
 }

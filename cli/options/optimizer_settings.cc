@@ -11,28 +11,28 @@
 namespace penstock {
 
 void OptimizerSettings::declare(Options& options) {
-  options.heading(
-      "How the optimizer steps (with --resume the defaults are the checkpoint's values)");
-  options.option("--learning-rate", "X", "the highest; default 0.001", learning_rate_);
+  options.heading("Optimizer (with --resume the defaults are the checkpoint's values)");
+  options.option("--learning-rate", "X", "the highest learning rate; default 0.001",
+                 learning_rate_);
   options.option(
       "--lr-schedule", "NAME",
       "constant (default); linear or cosine: from the end of the warm-up down to --min-lr",
       schedule_);
   options.choices({"constant", "linear", "cosine"});
-  options.option(
-      "--warmup-steps", "N",
-      "steps in which the learning rate rises evenly, step N being the first with all of "
-      "it; default 0",
-      warmup_);
-  options.option("--min-lr", "X", "where linear and cosine end; default 0", least_rate_);
+  options.option("--warmup-steps", "N",
+                 "steps over which the learning rate rises linearly; step N is the first at the "
+                 "full rate. Default 0",
+                 warmup_);
+  options.option("--min-lr", "X", "the learning rate at which linear and cosine end; default 0",
+                 least_rate_);
   options.option("--lr-decay-steps", "N",
-                 "the step from which the learning rate is --min-lr; default --steps",
-                 decay_steps_);
-  options.option("--weight-decay", "X", "of matrices only; default 0", weight_decay_);
-  options.option("--beta1", "X", "AdamW: of the mean of gradients; default 0.9", beta1_);
-  options.option("--beta2", "X", "AdamW: of the mean of their squares; default 0.95", beta2_);
-  options.option("--eps", "X", "AdamW: added to the root of that mean; default 1e-8", epsilon_);
-  options.option("--momentum", "X", "SGD; default 0", momentum_);
+                 "step at which the learning rate reaches --min-lr; default --steps", decay_steps_);
+  options.option("--weight-decay", "X", "weight decay, on matrices only; default 0", weight_decay_);
+  options.option("--beta1", "X", "AdamW: decay of the mean of gradients; default 0.9", beta1_);
+  options.option("--beta2", "X", "AdamW: decay of the mean of squared gradients; default 0.95",
+                 beta2_);
+  options.option("--eps", "X", "AdamW: added to the denominator; default 1e-8", epsilon_);
+  options.option("--momentum", "X", "SGD: momentum; default 0", momentum_);
   options.option("--clip-norm", "X", "clip gradients to this global norm; default: no clipping",
                  clip_norm_);
   options.names_given(given_);

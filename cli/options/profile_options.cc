@@ -75,13 +75,14 @@ void ProfileOptions::declare(Options& options) {
   options.heading("The model");
   options.positional_if_any(
       "MODEL",
-      "gpt, bert, mlp or t5 with the sizes below; a Hugging Face config.json; or "
-      "a TorchScript archive (.pt; loading one runs its author's code, so "
-      "only from people you trust). Left out or none: only --links",
+      "gpt, bert, mlp or t5 with the sizes below; a Hugging Face config.json; or a TorchScript "
+      "archive (.pt; loading it runs its author's code, so take it only from people you trust). "
+      "Without a MODEL, or with none, only --links are measured",
       model_);
-  options.option("--layers", "N", "number of blocks, of t5 those of the encoder; default 4",
+  options.option("--layers", "N", "number of blocks; with t5, blocks of the encoder; default 4",
                  layers_);
-  options.option("--decoder-layers", "N", "of t5; default as many as --layers", decoder_layers_);
+  options.option("--decoder-layers", "N", "t5: blocks of the decoder; default as many as --layers",
+                 decoder_layers_);
   options.option("--hidden", "N", "hidden size; default 256", hidden_);
   options.option("--heads", "N", "attention heads; default hidden / 64, at least 1", heads_);
   options.option("--feed-forward", "N", "inner width of a block; default 4 times hidden",
@@ -90,11 +91,11 @@ void ProfileOptions::declare(Options& options) {
                  "size of the vocabulary; default 256, the least, since tokens are bytes",
                  vocabulary_);
   options.option("--positions", "N", "longest sequence; default 256", positions_);
-  options.flag("--tied", "embedding and head share their weight", tied_);
+  options.flag("--tied", "embedding and output head share one weight", tied_);
   options.option(
       "--cutpoints", "LIST",
-      "where an archive is divided: auto (default; found in its graph), children (behind "
-      "its submodules), or names (a wrong name gets a list of all)",
+      "where to cut an archive into sections: auto (default; found in its graph), children (after "
+      "each submodule), or names (a wrong name is answered with the list of all)",
       cutpoints_);
   options.option("--precision", "NAME", "float32 (default), bfloat16, float16, float64",
                  precision_);
@@ -106,44 +107,43 @@ void ProfileOptions::declare(Options& options) {
                  sizes_);
   options.option("--sequence-length", "LIST",
                  "tokens per sample; default the model's positions. Several lengths, such as "
-                 "64,128,256, are measured at every size: what plans of samples of different "
-                 "lengths need (penstock dynamic)",
+                 "64,128,256, are measured at every micro-batch size, for plans with samples of "
+                 "different lengths (penstock dynamic)",
                  sequence_length_);
   options.option(
       "--decoder-length", "LIST",
-      "of t5: tokens per target, measured with every --sequence-length; default the same "
-      "lengths",
+      "t5: tokens per target, measured with every --sequence-length; default the same lengths",
       decoder_length_);
   options.option("--image", "CxHxW",
-                 "an archive takes images instead of tokens: channels, height and width, as in "
-                 "3x224x224",
+                 "the archive takes images instead of tokens: channels, height and width, for "
+                 "example 3x224x224",
                  image_);
   options.option("--recompute", "LIST", "none (default), full, or both", recompute_);
   options.flag("--every-section",
-               "run all sections, instead of the first four of every type (of small ones more)",
+               "run all sections instead of the first four of every type (more if they are small)",
                every_section_);
-  options.flag("--fused-only", "do not measure input and weight gradient apart", fused_only_);
+  options.flag("--fused-only", "do not measure input and weight gradient separately", fused_only_);
   options.heading("How");
   options.option("--device", "DEVICE", "cpu (default), cuda or cuda:N", device_);
   options.option("--device-type", "NAME",
-                 "its name in cluster files; default cpu, or the GPU's own name", device_type_);
-  options.option(
-      "--beside", "N",
-      "run the same sections on N more ranks at the same time, each on a processor of its own, "
-      "because ranks of a run share caches and memory; default 1 where there is a second processor",
-      beside_);
+                 "name of the device in cluster files; default cpu, or the GPU's own name",
+                 device_type_);
+  options.option("--beside", "N",
+                 "run the same sections on N more ranks at the same time, each on a processor of "
+                 "its own, because the ranks of a run share caches and memory; default 1 if there "
+                 "is a second processor",
+                 beside_);
   options.option("--spread", "PERCENT",
-                 "repeat until the error of all medians is below this; default 0.5", spread_);
+                 "repeat until every median is known to within this; default 0.5", spread_);
   options.option("--budget", "TIME",
-                 "time limit for the sections, and as much again for the links; default 60s",
+                 "time limit for the sections, and the same again for the links; default 60s",
                  budget_);
   options.heading("Links");
-  options.flag("--links", "measure transfers and collectives between ranks of this machine, too",
+  options.flag("--links", "also measure transfers and collectives between ranks of this machine",
                links_);
   options.flag("--busy-links", "measure them once more while all ranks compute", busy_links_);
   options.option("--participants", "N",
-                 "number of ranks: measures collectives of 2 to N; "
-                 "default 2",
+                 "number of ranks; collectives of 2 to N ranks are measured; default 2",
                  participants_);
   options.option("--largest", "MIB", "largest message in MiB; default 64, at most 1024", largest_);
 }
@@ -161,9 +161,10 @@ ModelDescription ProfileOptions::built_in(ModelFamily family) const {
   if (family != ModelFamily::kMlp) {
     model.heads = number_of("--heads", heads_, std::max(model.hidden / 64, 1));
     if (model.hidden % model.heads != 0) {
-      bad_option("--heads",
-                 fmt::format("{} does not divide the width {}", model.heads, model.hidden),
-                 "give a divisor of --hidden");
+      bad_option(
+          "--heads",
+          fmt::format("{} heads do not divide the hidden size {}", model.heads, model.hidden),
+          "give a divisor of --hidden");
     }
   } else if (heads_) {
     bad_option("--heads", "an mlp has no attention", "leave it out");
@@ -188,7 +189,7 @@ void ProfileOptions::set_model(ProfileRequest& request) const {
   } else {
     if (layers_ || hidden_ || heads_ || feed_forward_ || vocabulary_ || positions_ || tied_) {
       bad_option("--layers, --hidden, ...", fmt::format("{} has its own sizes", name),
-                 "leave them out, or give gpt, bert, mlp or t5 as MODEL");
+                 "leave these options out, or give gpt, bert, mlp or t5 as MODEL");
     }
     request.name = std::filesystem::path(name).stem().string();
     if (name.ends_with(".json")) {
@@ -218,14 +219,14 @@ void ProfileOptions::set_cutpoints(ProfileRequest& request) const {
   const bool is_archive = request.model && request.model->family == ModelFamily::kTorchScript;
   if (!is_archive) {
     if (cutpoints_) {
-      bad_option("--cutpoints", "only archives are divided at names", "leave it out");
+      bad_option("--cutpoints", "only archives are cut at names", "leave it out");
     }
     return;
   }
   request.cutpoints = parse_list("--cutpoints", cutpoints_.value_or("auto"));
   for (const std::string& name : request.cutpoints) {
     if (request.cutpoints.size() > 1 && (name == "auto" || name == "children")) {
-      bad_option("--cutpoints", fmt::format("'{}' is among names", name),
+      bad_option("--cutpoints", fmt::format("'{}' cannot be mixed with names", name),
                  "give it alone, or only names");
     }
   }
@@ -277,7 +278,7 @@ void ProfileOptions::set_sizes(ProfileRequest& request) const {
   }
   if (is_archive && !sequence_length_) {
     bad_option("--sequence-length", "missing",
-               "an archive does not say how many tokens it takes; one of images needs --image "
+               "an archive does not say how many tokens it takes; if it takes images, give --image "
                "3x224x224 instead");
   }
   request.sequence_length = request.model->positions;
@@ -299,8 +300,8 @@ void ProfileOptions::set_sizes(ProfileRequest& request) const {
     }
   }
   if (is_archive && request.sequence_lengths.size() > 1) {
-    bad_option("--sequence-length", "an archive is divided for one length",
-               "give one, and the others by further runs with --resume");
+    bad_option("--sequence-length", "an archive is cut for one length",
+               "give one length, and measure the others in further runs with --resume");
   }
   if (!is_archive && request.sequence_length > request.model->positions) {
     bad_option("--sequence-length",
@@ -318,10 +319,11 @@ void ProfileOptions::set_links(ProfileRequest& request, int processors) const {
   request.beside = number_of("--beside", beside_, processors > 1 && request.device == "cpu" ? 1 : 0,
                              0, kMostRanks - 1);
   if (participants_ && !request.links) {
-    bad_option("--participants", "there is nothing to take part in", "add --links");
+    bad_option("--participants", "it counts the ranks of --links, and no links are measured",
+               "add --links");
   }
   if (!request.links && !request.model) {
-    bad_option("MODEL", model_ ? "none leaves nothing to measure" : "missing",
+    bad_option("MODEL", model_ ? "without a model there is nothing to measure" : "missing",
                "name a model, or add --links to measure only the links");
   }
 }

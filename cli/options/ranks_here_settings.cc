@@ -22,16 +22,17 @@ RanksHere parse_ranks(const std::string& text, int ranks_of_plan) {
 void RanksHereSettings::declare(Options& options) {
   options.heading("One machine of several");
   options.option("--ranks-here", "FIRST-LAST",
-                 "start only these ranks of the plan; the others are started by the same command "
-                 "on other machines. Needs --meet",
+                 "start only these ranks of the plan; the same command on other machines starts "
+                 "the others. Needs --meet",
                  ranks_here_);
   options.option("--meet", "FOLDER",
-                 "with --ranks-here: an empty folder that all machines see, where the ranks find "
-                 "each other and each launcher says how its ranks ended",
+                 "with --ranks-here: an empty folder that all machines see. There the ranks find "
+                 "each other, and each launcher writes how its ranks ended",
                  meet_);
-  options.option("--address", "HOST",
-                 "with --ranks-here: how the other machines reach this one; default: its name",
-                 address_);
+  options.option(
+      "--address", "HOST",
+      "with --ranks-here: address of this machine for the others; default: its host name",
+      address_);
 }
 
 void RanksHereSettings::refuse(const std::string& why) const {
@@ -45,7 +46,7 @@ std::optional<LaunchedPart> RanksHereSettings::part(int ranks_of_plan) const {
     return std::nullopt;
   }
   if (!meet_) {
-    bad_option("--ranks-here", "nothing says where the ranks of all machines find each other",
+    bad_option("--ranks-here", "the ranks of all machines need a folder where they find each other",
                "add --meet FOLDER, a new one for every start");
   }
   return LaunchedPart{parse_ranks(*ranks_here_, ranks_of_plan), *meet_, address_.value_or("")};

@@ -7,19 +7,17 @@ namespace penstock {
 
 void SlowWatchOptions::declare(Options& options) {
   options.flag("--slow-ranks",
-               "look for ranks that compute for longer than they should: than the median of the "
-               "replicas of their stage; with fewer than 3 replicas, than the plan predicts as "
-               "compared with the other ranks",
+               "watch for ranks that compute longer than the median of their stage's replicas; "
+               "with fewer than 3 replicas, longer than predicted compared with the other ranks",
                watch_);
-  options.option(
-      "--slow-percent", "X",
-      "a rank that takes this much longer counts as slow, in two windows in a row; default 15",
-      percent_);
-  options.option("--slow-window", "N", "steps of a window, whose median counts; default 10",
+  options.option("--slow-percent", "X",
+                 "a rank is slow if it takes this much longer in two windows in a row; default 15",
+                 percent_);
+  options.option("--slow-window", "N", "steps in a window; their median counts; default 10",
                  window_);
   options.option("--slow-machines", "FILE",
-                 "write the machines of slow ranks, one a line (Varuna's slow_machines.out); as "
-                 "JSON (penstock.slow/1) where FILE ends in .json",
+                 "write the machines of slow ranks, one per line (like Varuna's "
+                 "slow_machines.out); as JSON (penstock.slow/1) if FILE ends in .json",
                  file_);
 }
 

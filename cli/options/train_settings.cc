@@ -13,7 +13,7 @@ namespace penstock {
 namespace {
 
 constexpr const char* kAllAreThreads =
-    "ranks that sleep (--virtual) are threads of this process, all those of the plan";
+    "with --virtual all ranks of the plan are threads of this process";
 
 TransportKind parse_transport(const std::string& name) {
   return parse_word<TransportKind>("--transport", name,
@@ -43,56 +43,58 @@ std::vector<std::string> parse_changes(const std::string& text) {
 }  // namespace
 
 void TrainSettings::declare(Options& options) {
+  options.option("--jobs", "FILE",
+                 "instead of PLAN, several jobs (penstock.jobs/1), each with a \"plan\" and its "
+                 "options under \"train\". They share the --ranks N of this machine as penstock "
+                 "multi schedules them; a job that fails does not stop the others",
+                 jobs_);
   options.option(
-      "--jobs", "FILE",
-      "instead of PLAN several jobs (penstock.jobs/1), each with a \"plan\" and its options "
-      "as \"train\": they share the --ranks N of this machine as penstock multi schedules "
-      "them, and one that fails stops no other",
-      jobs_);
-  options.option("--jobs-folder", "FOLDER",
-                 "with --jobs: where logs, checkpoints and messages of every job go; default jobs",
-                 jobs_folder_);
+      "--jobs-folder", "FOLDER",
+      "with --jobs: folder for the logs, checkpoints and messages of every job; default jobs",
+      jobs_folder_);
   options.repeated("--then", "STEPS:PLAN",
-                   "after this many steps the run continues under another plan of the same model "
-                   "for as many ranks, without a restart; may be given several times",
+                   "change to another plan of the same model and number of ranks after this many "
+                   "steps, without a restart; may be given several times",
                    then_);
   options.heading("What to train on");
   options.repeated(
       "--data", "FILE",
-      "a text, whose bytes are the tokens; or token ids: a .npy file, or plain integers "
-      "with --dtype. Token ids are taken without replacement, in an order that is "
-      "shuffled anew in every epoch. May be given several times, also as a pattern in "
-      "quotes: 'tokens/*.bin'",
+      "a text file, whose bytes are the tokens; or token ids: a .npy file, or plain integers with "
+      "--dtype. Token ids are drawn without replacement and shuffled again in every epoch. May be "
+      "given several times, also as a pattern in quotes: 'tokens/*.bin'",
       data_);
   options.option("--dtype", "TYPE",
-                 "--data holds token ids, integers of this type one after the other "
-                 "(little-endian): uint16, int32, int64, uint8 or uint32",
+                 "type of the token ids in --data, plain little-endian integers: uint16, int32, "
+                 "int64, uint8 or uint32",
                  dtype_);
   options.choices({"uint16", "int32", "int64", "uint8", "uint32"});
-  options.repeated("--labels", "FILE",
-                   "of a model that takes images: their labels, a .npy file of integers for each "
-                   "file of --data (.npy, [samples, channels, height, width]); a .npz file holds "
-                   "both, as images and labels",
-                   labels_);
-  options.option("--steps", "N", "optimizer steps; default 10", steps_);
+  options.repeated(
+      "--labels", "FILE",
+      "labels for a model that takes images: a .npy file of integers for each file of --data "
+      "(.npy, [samples, channels, height, width]). A .npz file holds both, as images and labels",
+      labels_);
+  options.option("--steps", "N", "number of optimizer steps; default 10", steps_);
   options.repeated("--validation-data", "FILE",
-                   "data to judge the model by, in the form of --data; also as a pattern",
+                   "data for evaluations, in the same form as --data; also as a pattern",
                    validation_data_);
-  options.repeated("--validation-labels", "FILE", "their labels, in the form of --labels",
-                   validation_labels_);
+  options.repeated("--validation-labels", "FILE",
+                   "labels of --validation-data, in the same form as --labels", validation_labels_);
   options.option("--validation-fraction", "X",
-                 "or keep this share of --data, its end, out of training; for example 0.01",
+                 "or use this share at the end of --data for evaluations and not for training; for "
+                 "example 0.01",
                  validation_fraction_);
-  options.option(
-      "--eval-every", "N",
-      "after every N steps, and after the last, the loss on the validation data (forward "
-      "only, over the same pipeline)",
-      eval_every_);
+  options.option("--eval-every", "N",
+                 "compute the loss on the validation data after every N steps and after the last "
+                 "one (forward only, over the same pipeline)",
+                 eval_every_);
   options.option("--eval-batches", "K",
-                 "global batches of each evaluation, always the same; default: all that are whole",
+                 "number of global batches in an evaluation, the same ones every time; default: "
+                 "all whole ones",
                  eval_batches_);
-  options.option("--seed", "N",
-                 "determines initial weights and samples; default 1, or the checkpoint's", seed_);
+  options.option(
+      "--seed", "N",
+      "seed of the initial weights and of the order of samples; default 1, or the checkpoint's",
+      seed_);
   optimizer_.declare(options);
   documents_.declare(options);
   options.heading("Where the ranks run");
@@ -104,86 +106,85 @@ void TrainSettings::declare(Options& options) {
   options.option("--device", "NAME", "cpu (default) or cuda", device_);
   options.choices({"cpu", "cuda"});
   options.flag("--spill",
-               "PLAN is one of plan --spill: the model is on the host, and two shards of it on the "
-               "device at a time; another plan is refused",
+               "PLAN comes from plan --spill: the model stays in host memory, and two parts of it "
+               "at a time are on the device. Other plans are refused",
                spill_);
-  options.option(
-      "--host-gb-per-s", "X",
-      "of a spilled plan on the CPU: copies between the device and the host take as long "
-      "as at this speed, each way; default: as memory is",
-      host_bandwidth_);
-  options.option("--threads-per-rank", "N", "of LibTorch; default 1", threads_);
-  options.flag("--no-pinning", "do not pin ranks to processors of their own", no_pinning_);
+  options.option("--host-gb-per-s", "X",
+                 "with a spilled plan on the CPU: copies between device and host take as long as "
+                 "at this speed, each way; default: the speed of memory",
+                 host_bandwidth_);
+  options.option("--threads-per-rank", "N", "threads that LibTorch uses in every rank; default 1",
+                 threads_);
+  options.flag("--no-pinning", "do not bind each rank to a processor of its own", no_pinning_);
   options.option("--time-out", "TIME",
                  "a rank that does nothing for this long counts as lost; default 60s", time_out_);
   options.option("--rank", "N",
-                 "number of this rank; default: from torchrun, mpirun or Slurm; without them all "
+                 "number of this rank; default: from torchrun, mpirun or Slurm. Without them, all "
                  "ranks are started here",
                  rank_);
   options.option("--ranks", "N",
-                 "ranks of the job: those of the plan, or what the plan of a --book is chosen by",
+                 "number of ranks of the job: that of the plan; with --book it selects the plan",
                  ranks_);
-  options.option("--local-rank", "N", "which rank of this machine, hence which GPU", local_rank_);
-  options.option("--master", "HOST:PORT", "where rank 0 is", master_);
+  options.option("--local-rank", "N", "number of this rank on its machine, which selects its GPU",
+                 local_rank_);
+  options.option("--master", "HOST:PORT", "address of rank 0", master_);
   options.flag("--virtual",
-               "no model: ranks are threads that sleep as long as the plan predicts, so that many "
-               "ranks can be tried on a small machine",
+               "train no model: ranks are threads that sleep for the predicted time of every "
+               "action, so that a small machine can try out many ranks",
                virtual_);
   options.option("--stretch", "N",
-                 "with --virtual: let everything take N times as long, and divide the measured "
-                 "times by N; default 1",
+                 "with --virtual: everything takes N times as long, and measured times are divided "
+                 "by N; default 1",
                  stretch_);
-  options.flag(
-      "--no-sleep",
-      "with --virtual: nobody sleeps, and the clock of the ranks jumps to what happens next; "
-      "times are exact, and the run ends at once",
-      no_sleep_);
-  options.repeated(
-      "--try-slow", "RANK:FACTOR[@STEP]",
-      "with --virtual: this rank of the job computes FACTOR times as long, from STEP on; "
-      "may be given several times",
-      slow_);
+  options.flag("--no-sleep",
+               "with --virtual: do not sleep; the ranks' clock jumps from event to event, so that "
+               "times are exact and the run ends at once",
+               no_sleep_);
+  options.repeated("--try-slow", "RANK:FACTOR[@STEP]",
+                   "with --virtual: this rank takes FACTOR times as long to compute, from STEP on; "
+                   "may be given several times",
+                   slow_);
   options.heading("Slow GPUs");
   slow_watch_.declare(options);
   options.heading("What is kept");
-  options.option("--log", "FILE", "a line of JSON per step (penstock.run/1)", log_);
-  options.flag("--timeline", "also log start and end of every action, for penstock validate",
+  options.option("--log", "FILE", "write one line of JSON per step (penstock.run/1)", log_);
+  options.flag("--timeline", "log the start and end of every action as well, for penstock validate",
                timeline_);
   options.option(
       "--tensorboard", "FOLDER",
-      "event files for TensorBoard: loss, learning rate, gradient norm, step time, tokens "
-      "per second, validation loss; show them with: tensorboard --logdir FOLDER",
+      "write event files for TensorBoard: loss, learning rate, gradient norm, step time, tokens "
+      "per second, validation loss. Show them with tensorboard --logdir FOLDER",
       tensorboard_);
   options.option("--checkpoints", "FOLDER",
-                 "write checkpoints into this folder: at the end, on SIGUSR1 (which ends the run), "
-                 "and every N steps with the next option",
+                 "write checkpoints into this folder: at the end, on SIGUSR1 (which also ends the "
+                 "run), and as often as --checkpoint-every says",
                  checkpoints_);
-  options.option("--checkpoint-every", "N",
-                 "steps between checkpoints; auto: by Daly's rule from what one costs in this run",
-                 checkpoint_every_);
+  options.option(
+      "--checkpoint-every", "N",
+      "steps between checkpoints; auto: Daly's interval, from the measured time of a checkpoint",
+      checkpoint_every_);
   options.option("--between-failures", "TIME",
-                 "with --checkpoint-every auto: the mean time between two losses of the job, as "
-                 "seen or expected; default 10800s, an assumption",
+                 "with --checkpoint-every auto: mean time between two failures of the job; default "
+                 "10800s, an assumption",
                  between_failures_);
-  options.option("--checkpoint-keep", "N", "complete checkpoints that are kept; default 2",
+  options.option("--checkpoint-keep", "N", "number of complete checkpoints to keep; default 2",
                  checkpoint_keep_);
   options.flag("--mirror",
-               "with --checkpoints: after every step each rank's part of a checkpoint goes to the "
-               "memory of another rank, too, so that a lost rank costs no finished step although "
-               "it alone held a stage, or a part of the optimizer's state (ZeRO-1)",
+               "with --checkpoints: after every step each rank copies its part of a checkpoint to "
+               "the memory of another rank, so that losing a rank costs no finished step even if "
+               "it alone held a stage or a part of the optimizer state (ZeRO-1)",
                mirror_);
   options.flag(
       "--resume",
       "continue from the newest complete checkpoint in the folder, whichever plan wrote it",
       resume_);
-  options.flag(
-      "--resume-if-any",
-      "the same, or begin at step 0 where the folder holds none yet: one command for a job "
-      "that may be started again at any time",
-      resume_if_any_);
+  options.flag("--resume-if-any",
+               "the same, but begin at step 0 if the folder holds no checkpoint yet: one command "
+               "for a job that may be restarted at any time",
+               resume_if_any_);
   options.option("--may-change", "LIST",
-                 "with --resume: what may differ from the checkpoint, of data, seed, precision, "
-                 "global-batch, sequence-length",
+                 "with --resume: settings that may differ from the checkpoint's: data, seed, "
+                 "precision, global-batch, sequence-length",
                  may_change_);
   options.names_given(given_);
 }
@@ -200,7 +201,7 @@ TrainOptions TrainSettings::train_options() const {
   if (device_) options.device = *device_;
   if (options.device != "cpu" && options.device != "cuda") {
     bad_option("--device", "expected cpu or cuda, got '" + options.device + "'",
-               "which GPU a rank takes follows from --local-rank");
+               "--local-rank selects the GPU of a rank");
   }
   if (options.transport == TransportKind::kNccl && options.device == "cpu") {
     bad_option("--transport", "nccl moves data between GPUs only", "add --device cuda");
@@ -219,7 +220,9 @@ TrainOptions TrainSettings::train_options() const {
   if (log_) options.log = *log_;
   options.timeline = timeline_;
   if (tensorboard_) options.tensorboard = *tensorboard_;
-  if (timeline_ && !log_) bad_option("--timeline", "it goes to the log", "add --log run.jsonl");
+  if (timeline_ && !log_)
+    bad_option("--timeline", "the timeline is written to the log, and there is none",
+               "add --log run.jsonl");
   if (checkpoints_) options.checkpoint_folder = *checkpoints_;
   read_checkpoint_interval(options);
   options.mirror = mirror_;
@@ -268,7 +271,7 @@ DataOptions TrainSettings::data() const {
   if (validation_fraction_) {
     data.validation_fraction = parse_share("--validation-fraction", validation_fraction_, 0.0);
     if (data.validation_fraction == 0.0) {
-      bad_option("--validation-fraction", "0 leaves nothing to judge the model by",
+      bad_option("--validation-fraction", "0 leaves no validation data",
                  "0.01 is usual; or leave it out");
     }
     if (!validation_data_.empty()) {
@@ -290,14 +293,13 @@ EvaluationOptions TrainSettings::evaluation() const {
   EvaluationOptions options;
   const bool has_data = !validation_data_.empty() || validation_fraction_;
   if (!has_data) {
-    refuse_given(given_, {"--eval-every", "--eval-batches"},
-                 "there are no data to judge the model by",
+    refuse_given(given_, {"--eval-every", "--eval-batches"}, "there are no validation data",
                  "add --validation-data FILE or --validation-fraction 0.01");
     return options;
   }
   if (!eval_every_) {
     refuse_given(given_, {"--validation-data", "--validation-fraction"},
-                 "nothing says when the model is judged", "add --eval-every 100");
+                 "nothing says when to evaluate", "add --eval-every 100");
   }
   options.every = parse_count("--eval-every", eval_every_, 1, 0);
   options.batches = parse_count("--eval-batches", eval_batches_, 1, 0);
@@ -332,7 +334,7 @@ void TrainSettings::refuse_for_ranks_that_sleep() const {
   const std::vector<std::string>& of_optimizer = OptimizerSettings::names();
   of_training.insert(of_training.end(), of_optimizer.begin(), of_optimizer.end());
   of_training.insert(of_training.end(), {"--tensorboard", "--seed"});
-  refuse_given(given_, of_training, "ranks that sleep (--virtual) train nothing", help);
+  refuse_given(given_, of_training, "ranks of --virtual train no model", help);
   refuse_given(given_,
                {"--transport", "--device", "--host-gb-per-s", "--threads-per-rank", "--no-pinning",
                 "--rank", "--local-rank", "--master"},
@@ -340,7 +342,7 @@ void TrainSettings::refuse_for_ranks_that_sleep() const {
   refuse_given(given_,
                {"--checkpoints", "--checkpoint-every", "--between-failures", "--checkpoint-keep",
                 "--mirror", "--resume", "--resume-if-any", "--may-change"},
-               "ranks that sleep (--virtual) have no weights to keep", help);
+               "ranks of --virtual have no weights to keep", help);
 }
 
 int TrainSettings::ranks_of_jobs() const {
@@ -348,17 +350,17 @@ int TrainSettings::ranks_of_jobs() const {
   std::erase_if(others, [](const std::string& name) {
     return name == "--jobs" || name == "--jobs-folder" || name == "--ranks" || name == "--json";
   });
-  refuse_given(given_, others, "with --jobs every job has its own",
-               "put it into \"train\" of the jobs that it is for");
+  refuse_given(given_, others, "with --jobs every job has its own setting",
+               "put it under \"train\" of the jobs that need it");
   if (!ranks_) {
-    bad_option("--ranks", "how many ranks the jobs share is not known", "add --ranks 2");
+    bad_option("--ranks", "the number of ranks that the jobs share is not known", "add --ranks 2");
   }
   return parse_int("--ranks", *ranks_, 1, 1024);
 }
 
 void TrainSettings::refuse_number_of_ranks() const {
   refuse_given(given_, {"--ranks"}, kAllAreThreads,
-               "leave it out; or give a --book, of which it chooses the plan");
+               "leave it out; or give a --book, from which it selects the plan");
 }
 
 void TrainSettings::refuse_for_threads() const {
@@ -370,8 +372,8 @@ void TrainSettings::refuse_for_threads() const {
 }
 
 void TrainSettings::refuse_for_gpus() const {
-  refuse_given(given_, {"--threads-per-rank", "--no-pinning"},
-               "is for ranks that compute on processors", "leave it out, or leave out --device");
+  refuse_given(given_, {"--threads-per-rank", "--no-pinning"}, "this is for ranks on the CPU",
+               "leave it out, or leave out --device");
 }
 
 void TrainSettings::refuse_without_checkpoints() const {
@@ -379,10 +381,11 @@ void TrainSettings::refuse_without_checkpoints() const {
     refuse_given(
         given_,
         {"--resume", "--resume-if-any", "--checkpoint-every", "--checkpoint-keep", "--mirror"},
-        "there is no folder of checkpoints", "add --checkpoints FOLDER");
+        "there is no folder for checkpoints", "add --checkpoints FOLDER");
   }
   if (!resumes()) {
-    refuse_given(given_, {"--may-change"}, "there is no checkpoint to differ from", "add --resume");
+    refuse_given(given_, {"--may-change"},
+                 "nothing is resumed, so there is no checkpoint to differ from", "add --resume");
   }
 }
 
@@ -433,14 +436,15 @@ std::vector<TrainSettings::LaterPlan> TrainSettings::later_plans() const {
 }
 
 std::int64_t TrainSettings::stretch() const {
-  if (stretch_ && !virtual_) bad_option("--stretch", "it stretches sleep", "add --virtual");
+  if (stretch_ && !virtual_)
+    bad_option("--stretch", "only virtual ranks can be slowed down", "add --virtual");
   return parse_count("--stretch", stretch_, 1, 1);
 }
 
 bool TrainSettings::jumps() const {
   if (no_sleep_ && !virtual_) bad_option("--no-sleep", "only virtual ranks sleep", "add --virtual");
   if (no_sleep_ && stretch_) {
-    bad_option("--no-sleep", "there is no sleep to stretch", "leave out --stretch");
+    bad_option("--no-sleep", "with --no-sleep no rank sleeps", "leave out --stretch");
   }
   return no_sleep_;
 }
@@ -460,7 +464,7 @@ std::map<int, VirtualSlowness> TrainSettings::slow_ranks_to_try() const {
     const std::optional<Factor> read = parse_factor(factor);
     if (!read || *read < Factor{}) {
       bad_option("--try-slow", "'" + factor + "' is not a factor",
-                 "give a number from 1 to 1000: how many times as long it computes");
+                 "give a number from 1 to 1000: the rank takes that many times as long");
     }
     const int rank = parse_int("--try-slow", text.substr(0, colon), 0);
     const int step = at == std::string::npos ? 0 : parse_int("--try-slow", text.substr(at + 1), 0);

@@ -21,11 +21,11 @@ std::string why_one_section(const ArchiveGraph& graph) {
   const std::size_t places = possible_cuts(graph, kMostHandedOn).size();
   if (places == 0) {
     return fmt::format(
-        "because everywhere inside it more than {} results are still to be read, or some that no "
-        "message carries",
+        "because at every place inside it more than {} results are still needed, or some that no "
+        "message can carry",
         kMostHandedOn);
   }
-  return fmt::format("though it has {} cutpoint{} that --cutpoints can name", places,
+  return fmt::format("although it has {} cutpoint{} that --cutpoints can name", places,
                      places == 1 ? "" : "s");
 }
 

@@ -14,11 +14,11 @@ namespace penstock {
 
 void ManagerOptions::declare(Options& options) {
   options.option("--manager", "HOST:PORT",
-                 "where the manager listens; default: what it wrote into the job's run folder",
+                 "address of the manager; default: the one that it wrote into the job's run folder",
                  manager);
   options.option("--key", "FILE",
-                 "the key of its port, a copy of the file that it made; default: the job's "
-                 "token_file, or token in the run folder",
+                 "the manager's key, or a copy of that file; default: the job's token_file, or "
+                 "token in the run folder",
                  key);
 }
 
@@ -37,8 +37,8 @@ ManagerLine line_to_manager(const JobFile& job, const ManagerOptions& given) {
   if (!address) {
     throw Error(ErrorKind::kMissingResource,
                 job.run_folder + ": no manager of '" + job.name +
-                    "' has run here\nhelp: start one with penstock manage, or say where it is with "
-                    "--manager HOST:PORT");
+                    "' has run here yet\nhelp: start one with penstock manage, or give its address "
+                    "with --manager HOST:PORT");
   }
   const std::string source = given.manager ? "--manager" : address_path(job.run_folder);
   return {http_exchange(parse_http_address(source, *address)),

@@ -42,15 +42,16 @@ struct ListenOptions {
     options.heading("Whose notices");
     options.option("--cloud", "NAME", "aws, gcp or azure", cloud);
     options.choices({"aws", "gcp", "azure"});
-    options.option("--machine", "NAME", "this machine, by its name in the job", machine);
-    options.option("--vm", "NAME", "its name in Azure's events; default: --machine", vm);
+    options.option("--machine", "NAME", "name of this machine in the job", machine);
+    options.option("--vm", "NAME", "name of this machine in Azure's events; default: --machine",
+                   vm);
     options.option("--notice", "TIME",
-                   "between Google's word and the end (default 30s; 120s with "
-                   "preemptionNoticeDuration)",
+                   "with gcp: time from the notice to the end of the machine (default 30s; 120s "
+                   "with preemptionNoticeDuration)",
                    notice);
-    options.option("--metadata", "http://HOST:PORT", "another metadata service, for tests",
+    options.option("--metadata", "http://HOST:PORT", "ask this metadata service instead, for tests",
                    metadata);
-    options.flag("--once", "ask once, tell what there is to tell, and end", once);
+    options.flag("--once", "ask once, pass on the notices, and end", once);
     options.heading("The manager");
     manager.declare(options);
   }
@@ -93,7 +94,8 @@ std::unique_ptr<CloudNotices> notices_of(const ListenOptions& given) {
     return http_exchange(parse_http_address("--metadata", given.metadata.value_or(own)));
   };
   if (given.notice && cloud != "gcp") {
-    bad_option("--notice", "the other clouds say when a machine goes", "leave it out");
+    bad_option("--notice", "only gcp needs it: the other clouds announce the time themselves",
+               "leave it out");
   }
   if (cloud == "aws") return aws_notices(at(kAwsMetadata));
   if (cloud == "azure") return azure_notices(at(kAzureMetadata));
@@ -107,12 +109,11 @@ std::unique_ptr<CloudNotices> notices_of(const ListenOptions& given) {
 
 Answer run_listen(const Arguments& arguments, Screen screen) {
   ListenOptions given;
-  Options options(
-      "listen JOB --cloud NAME [OPTIONS]",
-      "Runs on a machine of a cloud: asks its metadata service whether the machine will "
-      "be taken, and tells the manager of the job. Ends with a signal; says on stderr "
-      "what it hears.",
-      kExamples);
+  Options options("listen JOB --cloud NAME [OPTIONS]",
+                  "Runs on a cloud machine: asks the cloud's metadata service whether the machine "
+                  "will be taken away, and tells the manager of the job. Prints every notice on "
+                  "stderr, and runs until a signal ends it.",
+                  kExamples);
   given.declare(options);
   if (auto help = options.parse(arguments, screen)) return help_answer(*help);
   if (!given.cloud && !given.machine) {

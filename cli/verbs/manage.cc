@@ -48,18 +48,17 @@ namespace fs = std::filesystem;
 
 constexpr const char* kExamples =
     R"(  penstock manage job.json
-  kill -USR1 PID     # a checkpoint
-  kill PID           # stop the job with a checkpoint; the same command goes on
+  kill -USR1 PID     # write a checkpoint and go on
+  kill PID           # write a checkpoint and stop the job; the same command continues it
   penstock plan model.json --cluster machine.json --gpus 1..4 --for penstock -o book.json
 )";
 
 constexpr const char* kAbout =
-    "Keeps one job running on machines that come and go: starts its ranks, picks the plan of the "
-    "book for what is there, writes checkpoints before announced losses, and starts again after "
-    "others. Every decision is kept with its reason in the run folder. The manager may be killed "
-    "at "
-    "any moment: the same command takes over the job that runs. Ends with 0 when all steps are "
-    "done, 1 when the job has failed, 4 when it was stopped.";
+    "Keeps one job running on machines that come and go. It starts the ranks, picks the book's "
+    "plan for the GPUs that are there, writes a checkpoint before an announced loss, and restarts "
+    "from the newest checkpoint after any other loss. The run folder keeps every decision with its "
+    "reason. You may kill the manager at any moment: the same command takes over the running job. "
+    "Exit code 0: all steps are done; 1: the job has failed; 4: it was stopped.";
 
 constexpr std::chrono::milliseconds kPause{50};
 
@@ -72,8 +71,8 @@ void make_folder(const std::string& path) {
   std::error_code error;
   fs::create_directories(path, error);
   if (error) {
-    throw Error(ErrorKind::kMissingResource,
-                path + ": cannot be made: " + error.message() + "\nhelp: name another folder");
+    throw Error(ErrorKind::kMissingResource, path + ": this folder cannot be created: " +
+                                                 error.message() + "\nhelp: name another folder");
   }
 }
 
@@ -92,7 +91,9 @@ JobRules rules_of(JobFile job, const Loaded<PlanBook>& loaded) {
     rules.pages.push_back(its);
   }
   if (rules.pages.empty()) {
-    throw_bad_input(job.book + ": none of its pages has a plan\nhelp: write it for more GPUs");
+    throw_bad_input(job.book +
+                    ": this book has no plan, because nothing fits its numbers of GPUs\nhelp: make "
+                    "it for more GPUs (penstock plan --gpus 1..64 -o book.json)");
   }
   rules.write = job.write.value_or(
       transfer_time(checkpoint_bytes(book.profile), BytesPerSecond{job.storage_bytes_per_s}));
@@ -195,11 +196,11 @@ Answer run_manage(const Arguments& arguments, Screen screen) {
   std::string path;
   bool json = false;
   Options options("manage JOB.json [--json]", kAbout, kExamples);
-  options.positional("JOB", "penstock.job/1 (docs/file_formats.md)", path);
-  options.flag("--json", "how the job ended, as one JSON object", json);
+  options.positional("JOB", "the job file (penstock.job/1, docs/file_formats.md)", path);
+  options.flag("--json", "print how the job ended as one JSON object", json);
   options.remark({"gpus", "nodes", "machines", "hosts", "machine", "machine-file"},
-                 "machines are listed in the machine_file of the job file, or join while the job "
-                 "runs: penstock tell JOB join node4 --gpus 8");
+                 "list the machines in the machine_file that the job file names, or let one join "
+                 "while the job runs: penstock tell JOB join node4 --gpus 8");
   options.remark({"book", "data", "steps", "train", "checkpoints", "run-folder", "address", "port",
                   "notices", "checkpoint-every"},
                  "the job file says it: \"book\", \"steps\", \"checkpoints\", \"train\": "

@@ -85,15 +85,14 @@ void check_state(const ModelSamples& samples, const TrainingState& state,
       counted < expected * (1.0 + kStateTolerance)) {
     return;
   }
-  notes.push_back(
-      fmt::format("weights, gradients and optimizer state take {} bytes per parameter, "
-                  "where {} are expected",
-                  significant(counted, 3), significant(expected, 3)));
+  notes.push_back(fmt::format(
+      "weights, gradients and optimizer state take {} bytes per parameter; {} were expected",
+      significant(counted, 3), significant(expected, 3)));
 }
 
 void add_trace_notes(const ModelSamples& samples, std::vector<std::string>& notes) {
   for (const std::string& size : samples.not_traced) {
-    notes.push_back("not traced, as it was stopped before: " + size);
+    notes.push_back("not traced, because the run was stopped first: " + size);
   }
   for (const TraceSamples& trace : samples.traces) {
     if (trace.why_void.empty()) continue;
@@ -111,7 +110,7 @@ void add_profile(const ProfileRequest& request, const Measured& measured, const 
                  const Outputs& outputs, Results& results) {
   const ModelSamples& samples = *measured.sections;
   for (const std::string& section : samples.not_split) {
-    results.notes.push_back("not split: " + section + "; its I does the work of W, too");
+    results.notes.push_back("backward not split: " + section + "; its I includes the work of W");
   }
   for (const std::string& size : samples.not_measured) {
     results.notes.push_back("not measured: " + size);
@@ -153,7 +152,8 @@ void describe_devices(const ProfileRequest& request, const Measured& measured,
 void add_cluster(const ProfileRequest& request, const Measured& measured, const Machine& machine,
                  const Outputs& outputs, Results& results) {
   if (measured.memory_bandwidth.value <= 0.0) {
-    results.notes.emplace_back("no cluster: copies within the device were stopped before");
+    results.notes.emplace_back(
+        "no cluster file: the run was stopped before copies within the device were measured");
     return;
   }
   MachineToDescribe description;
@@ -194,10 +194,10 @@ Results results_of(const ProfileRequest& request, const Measured& measured,
   }
   results.notes.insert(results.notes.end(), request.notes.begin(), request.notes.end());
   if (measured.gigaflops < kSlowGigaflops) {
-    results.notes.push_back(fmt::format(
-        "matrix products run at {} GFLOP/s on one core, as with the reference BLAS; apt-get "
-        "install libopenblas0-pthread",
-        significant(measured.gigaflops, 2)));
+    results.notes.push_back(
+        fmt::format("matrix products run at {} GFLOP/s on one core, as slowly as with the "
+                    "reference BLAS; apt-get install libopenblas0-pthread",
+                    significant(measured.gigaflops, 2)));
   }
   results.notes.insert(results.notes.end(), measured.notes.begin(), measured.notes.end());
   if (measured.sections) add_profile(request, measured, machine, outputs, results);
@@ -265,7 +265,7 @@ std::string write_recording(const Measured& measured, const Outputs& outputs) {
   if (!outputs.record || !measured.sections || measured.sections->recordings.empty()) return "";
   write_file(*outputs.record,
              to_text(write_activity(measured.sections->recordings.front())) + '\n');
-  return fmt::format("\n{} holds what the GPU did\n", *outputs.record);
+  return fmt::format("\nrecorded what the GPU did: {}\n", *outputs.record);
 }
 
 std::string write_files(const Measured& measured, const Results& results, const Outputs& outputs) {
@@ -325,16 +325,17 @@ void check_tracing(const ProfileRequest& request, const Outputs& outputs) {
   const char* const option = outputs.record ? "--record" : "--no-trace";
   if (!outputs.record && request.trace) return;
   if (request.device == "cpu") {
-    bad_option(option, "a CPU's work is not traced, only timed",
+    bad_option(option, "tracing is for GPUs; work on a CPU is only timed",
                "give --device cuda, or leave it out");
   }
-  if (!request.model) bad_option(option, "there is no section to trace", "name a model");
+  if (!request.model)
+    bad_option(option, "without a model there is nothing to trace", "name a model");
   if (!outputs.record) return;
-  if (!request.trace) bad_option(option, "nothing is traced", "leave out --no-trace");
+  if (!request.trace) bad_option(option, "--no-trace turns tracing off", "leave out --no-trace");
   if (request.micro_batch_sizes.size() * request.recompute.size() > 1 ||
       request.sequence_lengths.size() > 1) {
     bad_option(
-        option, "a recording is of one size, and several are measured",
+        option, "a recording holds one size, but several are measured",
         "give one of --micro-batch-sizes, one --sequence-length and one mode of --recompute");
   }
 }
@@ -348,7 +349,8 @@ void check_outputs(const ProfileRequest& request, Outputs& outputs) {
     bad_option("--cluster-busy", "links are not measured while ranks compute", "add --busy-links");
   }
   if ((outputs.profile || outputs.resume) && !request.model) {
-    bad_option("MODEL", "none makes no profile", "leave out -o and --resume, or name a model");
+    bad_option("MODEL", "without a model there is no profile to write",
+               "leave out -o and --resume, or name a model");
   }
   if (outputs.resume && !outputs.profile) outputs.profile = outputs.resume;
   if (!outputs.resume) return;
@@ -356,7 +358,7 @@ void check_outputs(const ProfileRequest& request, Outputs& outputs) {
   // in merge_profiles().
   if (!is_same_model(load_profile(*outputs.resume).value.description, request.model)) {
     bad_option("--resume", fmt::format("{} describes another model", *outputs.resume),
-               "give the MODEL and the options that it was made with, or leave out --resume");
+               "give the MODEL and the options of that profile, or leave out --resume");
   }
 }
 
@@ -366,31 +368,31 @@ Answer run_profile(const Arguments& arguments, Screen screen) {
   ProfileOptions given;
   Outputs outputs;
   bool no_trace = false;
-  Options options(
-      "profile MODEL [OPTIONS]",
-      "Measures the sections of a model on this machine, as a training run executes them: forward, "
-      "input and weight gradient, fused backward, recompute, memory, the optimizer step; and with "
-      "--links, transfers and collectives. Writes the profile and the cluster that `penstock plan` "
-      "reads. docs/profiling.md has the details.",
-      kExamples);
+  Options options("profile MODEL [OPTIONS]",
+                  "Measures the sections of a model on this machine as a training run executes "
+                  "them: forward, input and weight gradient, fused backward, recompute, memory and "
+                  "the optimizer step; with --links also transfers and collectives. Writes the "
+                  "profile and the cluster that `penstock plan` reads. See docs/profiling.md.",
+                  kExamples);
   given.declare(options);
   options.option("--cluster-out", "FILE", "write this machine with its links as a cluster file",
                  outputs.cluster);
-  options.flag("--cluster-busy", "with the times that were measured while all ranks compute",
+  options.flag("--cluster-busy", "use the link times that were measured while all ranks compute",
                outputs.cluster_busy);
   options.heading("On a GPU");
-  options.option("--record", "FILE",
-                 "write what the GPU did while one size was traced (penstock.activity/1)",
-                 outputs.record);
+  options.option(
+      "--record", "FILE",
+      "write everything that the GPU did while one size was traced (penstock.activity/1)",
+      outputs.record);
   options.flag("--no-trace", "skip the check that all GPU work belongs to a section", no_trace);
   options.heading("What to print");
-  options.option("-o,--output", "FILE", "write the profile (- for stdout, instead of the report)",
+  options.option("-o,--output", "FILE", "write the profile (- for stdout instead of the report)",
                  outputs.profile);
   options.option("--resume", "FILE",
-                 "add to this profile and replace what is measured again; the file is rewritten "
+                 "add to this profile, and replace what is measured again; rewrites the file "
                  "unless -o names another",
                  outputs.resume);
-  options.flag("--json", "the result as one JSON object, with the raw table of links",
+  options.flag("--json", "print the result as one JSON object, with the raw table of links",
                outputs.json);
   if (auto help = options.parse(arguments, screen)) return help_answer(*help);
 

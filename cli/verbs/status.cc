@@ -42,17 +42,17 @@ JobStatus stored_status(const JobFile& job, const std::string& why) {
   if (!std::filesystem::exists(path)) {
     throw Error(
         ErrorKind::kMissingResource,
-        fmt::format("{}: no manager of '{}' has run here ({})\nhelp: penstock manage starts one",
-                    job.run_folder, job.name, why));
+        fmt::format(
+            "{}: no manager of '{}' has run here yet ({})\nhelp: start one with penstock manage",
+            job.run_folder, job.name, why));
   }
   const JobStore store(path);
   const auto state = store.state();
   if (!state) {
-    throw Error(
-        ErrorKind::kMissingResource,
-        path +
-            ": a manager was started, and has not decided anything yet\nhelp: ask again; if it "
-            "has ended, penstock manage starts it again");
+    throw Error(ErrorKind::kMissingResource,
+                path +
+                    ": the manager has started but not decided anything yet\nhelp: ask again in a "
+                    "moment; if it has ended, start it again with penstock manage");
   }
   JobSeen seen;
   seen.steps = job.steps;
@@ -61,7 +61,7 @@ JobStatus stored_status(const JobFile& job, const std::string& why) {
 }
 
 FoundStatus find_status(const JobFile& job, const ManagerOptions& given) {
-  std::string trouble = "it wrote no address";
+  std::string trouble = "it has not written its address";
   if (manager_address(job, given)) {
     ManagerLine line = line_to_manager(job, given);
     if (const auto text = line.status(trouble)) {
@@ -88,8 +88,8 @@ Answer answer_of(const FoundStatus& found, bool json, Screen screen) {
   }
   Answer answer = report_answer(status_text(found.status, utc_now(), screen), exit);
   if (!found.without.empty()) {
-    answer.remark =
-        fmt::format("No manager answers ({}): this is what the last one kept.\n", found.without);
+    answer.remark = fmt::format("No manager answers ({}). This is the last state that was kept.\n",
+                                found.without);
   }
   return answer;
 }
@@ -119,17 +119,16 @@ Answer run_status(const Arguments& arguments, Screen screen) {
   bool watched = false;
   Options options(
       "status JOB [OPTIONS]",
-      "Shows a managed job: its phase and plan, what every machine does, step, loss and "
-      "speed against the prediction, checkpoints, restarts, lost steps, and the last "
-      "decisions with their reasons. Exit code 1: no manager answers, and what is shown "
-      "is what the last one kept.",
+      "Shows the state of a managed job: phase, plan, machines, step, loss, speed compared with "
+      "the prediction, checkpoints, restarts, lost steps, and the last decisions with their "
+      "reasons. Exit code 1: no manager answers, and you see the last state that was kept.",
       kExamples);
   options.positional("JOB", "the job file that penstock manage runs", path);
   options.heading("The manager");
   manager.declare(options);
   options.heading("What to print");
-  options.flag("--watch", "again every second, until the job ends", watched);
-  options.flag("--json", "the answer as one JSON object", json);
+  options.flag("--watch", "repeat every second until the job ends", watched);
+  options.flag("--json", "print the answer as one JSON object", json);
   if (auto help = options.parse(arguments, screen)) return help_answer(*help);
   const JobFile job = load_job(path);
   return watched ? watch(job, manager, json, screen)

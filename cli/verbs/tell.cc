@@ -39,21 +39,21 @@ struct TellOptions {
         "join MACHINE, leave MACHINE, preempt MACHINE, checkpoint, morph (change to the best plan "
         "now) or stop (write a checkpoint and end)",
         command);
-    options.positional_if_any("MACHINE", "by its name in the job", machine);
+    options.positional_if_any("MACHINE", "name of the machine in the job", machine);
     options.heading("The command");
-    options.option("--gpus", "N", "of the machine that joins", gpus);
-    options.option("--at", "TIME", "in UTC: when the machine will be gone (preempt)", at);
-    options.option("--in", "TIME", "the same as a time from now: 30s, 2min", in);
+    options.option("--gpus", "N", "number of GPUs of the machine that joins", gpus);
+    options.option("--at", "TIME", "with preempt: when the machine will be gone, in UTC", at);
+    options.option("--in", "TIME", "the same, counted from now: 30s, 2min", in);
     options.heading("The manager");
     manager.declare(options);
     options.heading("What to print");
-    options.flag("--json", "the answer as one JSON object", json);
+    options.flag("--json", "print the answer as one JSON object", json);
   }
 };
 
 UtcTime gone_by(const TellOptions& given) {
   if (given.at.has_value() == given.in.has_value()) {
-    bad_option("--at", "say when the machine will be gone, once",
+    bad_option("--at", "preempt needs the time when the machine will be gone, given once",
                "--in 30s, or --at 2026-11-24T01:25:43Z");
   }
   if (given.in) return utc_now() + parse_budget("--in", *given.in);
@@ -106,8 +106,8 @@ CommandGiven command_of(const TellOptions& given) {
   if (given.machine.has_value() != names_machine) {
     bad_option(
         "MACHINE",
-        names_machine ? fmt::format("{} is about one machine", word)
-                      : fmt::format("{} is about no machine", word),
+        names_machine ? fmt::format("{} needs the name of a machine", word)
+                      : fmt::format("{} is for the whole job and takes no machine", word),
         names_machine ? fmt::format("penstock tell job.json {} node3", word) : "leave it out");
   }
   command.machine = given.machine.value_or("");
@@ -116,9 +116,9 @@ CommandGiven command_of(const TellOptions& given) {
                "letters, digits and . _ - :");
   }
   if (given.gpus && kind != CommandKind::kJoin)
-    bad_option("--gpus", "only join has it", "leave it out");
+    bad_option("--gpus", "only join takes it", "leave it out");
   if ((given.at || given.in) && kind != CommandKind::kPreempt) {
-    bad_option(given.at ? "--at" : "--in", "only preempt has it", "leave it out");
+    bad_option(given.at ? "--at" : "--in", "only preempt takes it", "leave it out");
   }
   if (kind == CommandKind::kJoin) {
     command.gpus = parse_int("--gpus", required(given.gpus, "--gpus", "--gpus 8"), 1, 1 << 20);
@@ -134,8 +134,8 @@ CommandGiven command_of(const TellOptions& given) {
 Answer run_tell(const Arguments& arguments, Screen screen) {
   TellOptions given;
   Options options("tell JOB COMMAND [MACHINE] [OPTIONS]",
-                  "Gives the manager of a job a command, and prints what it answers. Exit code 1: "
-                  "the manager refuses.",
+                  "Sends a command to the manager of a job and prints the answer. Exit code 1: the "
+                  "manager refuses.",
                   kExamples);
   given.declare(options);
   if (auto help = options.parse(arguments, screen)) return help_answer(*help);
@@ -144,8 +144,8 @@ Answer run_tell(const Arguments& arguments, Screen screen) {
   const SentCommand sent = line.send(command);
   if (!sent.was_answered) {
     throw Error(ErrorKind::kMissingResource,
-                fmt::format("the manager of {} does not answer: {}\nhelp: penstock status {} says "
-                            "whether one runs; start it with penstock manage {}",
+                fmt::format("the manager of {} does not answer: {}\nhelp: see with penstock status "
+                            "{} whether one runs; start it with penstock manage {}",
                             given.job, sent.words, given.job, given.job));
   }
   const int exit = sent.done ? kYes : kNo;

@@ -67,10 +67,10 @@ constexpr const char* kExamples =
 )";
 
 constexpr const char* kAbout =
-    "Trains by a plan with LibTorch: every rank runs exactly the list of actions in the plan file. "
-    "Starts all ranks itself, or is one of them under torchrun, mpirun or Slurm. Every layout gets "
-    "the same samples in the same order and the same initial weights. When a rank dies or hangs, "
-    "the others stop and name it (exit code 3).";
+    "Trains a model by a plan, with LibTorch: every rank runs exactly the list of actions in the "
+    "plan file. The command starts all ranks itself; under torchrun, mpirun or Slurm it is one of "
+    "them. Every layout gets the same samples in the same order and the same initial weights. When "
+    "a rank dies or hangs, the others stop and name it (exit code 3).";
 
 // "2026-11-22T01:02:03Z"
 std::string now_in_utc() {
@@ -201,8 +201,8 @@ void say_nothing(const std::string& /*what*/) {}
 // Several launchers may have left their variables.
 void say_who_is_believed(const LaunchEnvironment& place) {
   for (const std::string& other : place.ignored) {
-    say_note("this is rank " + std::to_string(place.rank) + " of " + place.believed + "; what " +
-             other + " left in the environment is ignored");
+    say_note("this is rank " + std::to_string(place.rank) + " of " + place.believed +
+             "; the variables that " + other + " left in the environment are ignored");
   }
 }
 
@@ -213,11 +213,11 @@ void settle_evaluation(TrainJob& job, int global_batch) {
   const std::int64_t samples = job.data.validation_samples, there = samples / global_batch;
   if (there == 0 || evaluation.batches > there) {
     throw_bad_input(fmt::format(
-        "--eval-batches: an evaluation of {} takes {} samples, and the validation data hold {}\n"
+        "--eval-batches: an evaluation of {} takes {} samples, but the validation data hold {}\n"
         "help: {}",
         evaluation.batches > 1 ? fmt::format("{} batches", evaluation.batches) : "one batch",
         std::max<std::int64_t>(evaluation.batches, 1) * global_batch, samples,
-        there > 0 ? fmt::format("there are {} whole batches", there)
+        there > 0 ? fmt::format("the data hold {} whole batches", there)
                   : "give more validation data, or plan for a smaller --global-batch"));
   }
   if (evaluation.batches == 0) evaluation.batches = there;
@@ -228,12 +228,13 @@ std::string note_on_archive(const PlanFile& plan) {
   const ModelDescription& model = model_of(plan);
   if (model.family != ModelFamily::kTorchScript || model.cutpoints.empty()) return "";
   if (model.division && model.division->tokens == plan.plan.sequence_length) {
-    return "each rank reads its own sections of " + model.archive +
-           "; that they compute what the whole does was checked when it was profiled";
+    return "each rank reads only its own sections of " + model.archive +
+           "; penstock profile has checked that together they compute what the whole model does";
   }
   return fmt::format(
-      "rank 0 reads all of {} and checks that its sections compute what the whole does, since the "
-      "profile does not say so for {} tokens; profile it with --sequence-length {} to start faster",
+      "rank 0 reads all of {} and checks that its sections together compute what the whole model "
+      "does, because the profile was not checked for {} tokens; profile it with --sequence-length "
+      "{} to start faster",
       model.archive, plan.plan.sequence_length, plan.plan.sequence_length);
 }
 
@@ -280,10 +281,10 @@ void settle_longest(const DocumentPlans& plans, const DocumentPlanning& asked, D
   data.longest = plans.longest();
   if (!asked.longest) return;
   if (*asked.longest > data.longest) {
-    throw_bad_input(fmt::format(
-        "--max-length: {} is more than has a price: {}\nhelp: shorten it, or measure longer "
-        "sequences (penstock profile --sequence-length ... --resume)",
-        *asked.longest, data.longest));
+    throw_bad_input(
+        fmt::format("--max-length: {} is longer than what was measured: {}\nhelp: shorten it, or "
+                    "measure longer sequences (penstock profile --sequence-length ... --resume)",
+                    *asked.longest, data.longest));
   }
   data.longest = *asked.longest;
 }
@@ -306,7 +307,7 @@ TrainJob checked_job(const Request& request, const DocumentPlans* plans) {
   const auto note = speaks ? say_note : say_nothing;
   if (const std::string what = note_on_archive(plan); !what.empty()) note(what);
   if (is_to_begin(job.options)) {
-    note("there is no checkpoint in " + job.options.checkpoint_folder + " yet: step 0 is next");
+    note("no checkpoint in " + job.options.checkpoint_folder + " yet: the run begins at step 0");
     job.options.training = request.settings.training({});
   } else if (job.options.resume) {
     resume(job, request.settings, note);
@@ -492,8 +493,8 @@ Loaded<PlanFile> plan_for_ranks(const Request& request, const std::string& book)
   const std::optional<LaunchEnvironment> place = read_place(request, true);
   if (place) return plan_from_book(book, place->ranks);
   throw_bad_input(
-      "--book: how many ranks there are is not known\nhelp: start it under torchrun, mpirun or "
-      "Slurm, or give --ranks N to start up to N ranks here");
+      "--book: the number of ranks is not known\nhelp: start it under torchrun, mpirun or Slurm, "
+      "or give --ranks N to start up to N ranks here");
 }
 
 // Ranks that the plan has no use for stay beside the others.
@@ -501,7 +502,7 @@ void leave_out_surplus(Request& request) {
   const int used = request.plan.value.plan.devices();
   request.surplus = request.place->rank >= used;
   if (request.place->rank == 0 && used < request.place->ranks) {
-    say_note(fmt::format("{} of the {} ranks train, by the plan of {}; the others wait", used,
+    say_note(fmt::format("{} of the {} ranks train by the plan of {}; the others wait", used,
                          request.place->ranks, request.plan.file.path));
   }
   request.place->ranks = used;
@@ -512,7 +513,7 @@ Answer train_jobs(const Request& request, bool has_plan, TrainingSignals& signal
   JobsToRun jobs;
   jobs.file = *request.settings.jobs();
   if (has_plan) {
-    throw_bad_input("--jobs: there is a plan, too\nhelp: leave out one of the two");
+    throw_bad_input("--jobs: a plan is given as well\nhelp: leave out one of the two");
   }
   jobs.folder = request.settings.jobs_folder();
   jobs.ranks = request.settings.ranks_of_jobs();
@@ -530,22 +531,22 @@ Answer run_train(const Arguments& arguments, Screen screen) {
   std::optional<std::string> path, book;
   Options options("train PLAN --data FILE [OPTIONS]", kAbout, kExamples);
   options.heading("What runs");
-  options.positional_if_any("PLAN", "a plan file, made from a profile that penstock profile wrote",
+  options.positional_if_any("PLAN", "a plan that was made from a profile of penstock profile",
                             path);
   options.option("--book", "FILE",
-                 "instead of PLAN a book of plans (penstock plan --gpus 1..8 -o): the plan for as "
-                 "many ranks as there are",
+                 "instead of PLAN, a book of plans (penstock plan --gpus 1..8 -o book.json): uses "
+                 "the plan for the number of ranks",
                  book);
   request.settings.declare(options);
   RanksHereSettings machine;
   machine.declare(options);
-  options.flag("--json", "the run as one JSON object", request.json);
+  options.flag("--json", "print the run as one JSON object", request.json);
   options.remark({"epochs", "max-steps", "num-steps", "train-iters", "iterations"},
                  "write --steps N; a step is one global batch of the plan");
   options.remark({"batch", "batch-size", "bs", "local-batch-size", "per-device-batch-size", "gbs",
                   "mbs", "global-batch", "micro-batch-size"},
                  "the plan has the batch: penstock plan ... --global-batch N --pin mbs=N");
-  options.remark({"gpus", "n-gpus", "num-gpus", "nodes", "nnodes", "np", "nproc-per-node"},
+  options.remark({"gpus", "n-gpus", "num-gpus", "nodes", "nnodes", "np", "nproc", "nproc-per-node"},
                  "the plan says how many ranks there are; with --book, --ranks N chooses the plan "
                  "for N of them");
   options.remark({"model", "model-name", "model-path", "config"},
@@ -556,7 +557,7 @@ Answer run_train(const Arguments& arguments, Screen screen) {
     return train_jobs(request, path.has_value() || book, signals, screen);
   request.options = request.settings.train_options();
   if (path.has_value() == book.has_value()) {
-    throw_bad_input(path ? "--book: there is a plan file, too\nhelp: leave out one of the two"
+    throw_bad_input(path ? "--book: a plan file is given as well\nhelp: leave out one of the two"
                          : "PLAN: missing\nhelp: usage: penstock train PLAN --data FILE [OPTIONS]");
   }
   if (request.settings.sleeps() && !book) request.settings.refuse_number_of_ranks();
@@ -567,9 +568,10 @@ Answer run_train(const Arguments& arguments, Screen screen) {
                     request.plan.file.hash}};
   add_later_plans(request.settings.later_plans(), request.plans);
   if (request.settings.spills() && !request.plan.value.program.has_slots()) {
-    throw_bad_input("--spill: " + request.plan.file.path +
-                    " keeps all weights on its devices\nhelp: make one with penstock plan --gpus 1 "
-                    "--spill -o, or leave out --spill");
+    throw_bad_input(
+        "--spill: " + request.plan.file.path +
+        " is not a plan of plan --spill: it keeps all weights on the devices\nhelp: make one with "
+        "penstock plan --gpus 1 --spill -o plan.json, or leave out --spill");
   }
   const std::optional<LaunchedPart> part = machine.part(request.plan.value.plan.devices());
   // A launcher among several is no rank, whatever the environment of who started it says.

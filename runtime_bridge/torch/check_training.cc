@@ -30,21 +30,24 @@ void require_spilled_job(const TrainJob& job) {
   }
   if (job.plans.size() > 1) {
     throw_bad_input(
-        "--then: a spilled plan runs alone\nhelp: go on under another plan with "
+        "--then: a run cannot change to or from a spilled plan\nhelp: continue under another plan "
+        "with "
         "--checkpoints and --resume");
   }
   if (!job.options.data.documents.empty()) {
     throw_bad_input(
-        "--documents: every step has a plan of its own, and a spilled plan runs alone\nhelp: train "
-        "with --data, or plan without --spill");
+        "--documents: every step has its own plan, and a run cannot change from a spilled "
+        "plan\nhelp: train with --data, or plan without --spill");
   }
   if (job.options.evaluation.every > 0) {
     throw_bad_input(
-        "--eval-every: a spilled model is not judged while it trains\nhelp: judge its "
+        "--eval-every: a spilled plan cannot evaluate during the run\nhelp: evaluate its "
         "checkpoints under a plan without --spill");
   }
   if (job.options.host_bandwidth && job.options.device != "cpu") {
-    throw_bad_input("--host-gb-per-s: the link of a GPU is as fast as it is\nhelp: leave it out");
+    throw_bad_input(
+        "--host-gb-per-s: it is for ranks on the CPU; the link of a GPU has its own speed\nhelp: "
+        "leave it out");
   }
   std::ifstream meminfo("/proc/meminfo");
   std::stringstream text;

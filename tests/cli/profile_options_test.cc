@@ -103,7 +103,7 @@ TEST_CASE("a narrow model has one head, an mlp none") {
   CHECK(message_for({"mlp", "--heads", "2"}) ==
         "--heads: an mlp has no attention\nhelp: leave it out");
   CHECK(message_for({"gpt", "--heads", "3"}) ==
-        "--heads: 3 does not divide the width 256\nhelp: give a divisor of --hidden");
+        "--heads: 3 heads do not divide the hidden size 256\nhelp: give a divisor of --hidden");
 }
 
 // One rank beside the one that is measured, where it has a processor of its own.
@@ -172,11 +172,14 @@ TEST_CASE("options that do not go together are refused") {
         "--sequence-length: 257 is beyond the model's 256 positions\nhelp: shorten it, or give "
         "--positions");
   CHECK(message_for({"x.pt", "--layers", "2"}) ==
-        "--layers, --hidden, ...: x.pt has its own sizes\nhelp: leave them out, or give gpt, "
+        "--layers, --hidden, ...: x.pt has its own sizes\nhelp: leave these options out, or give "
+        "gpt, "
         "bert, mlp or t5 as MODEL");
   CHECK(message_for({"gpt", "--participants", "4"}) ==
-        "--participants: there is nothing to take part in\nhelp: add --links");
+        "--participants: it counts the ranks of --links, and no links are measured\nhelp: add "
+        "--links");
   CHECK(message_for({"none"}) ==
-        "MODEL: none leaves nothing to measure\nhelp: name a model, or add --links to measure only "
+        "MODEL: without a model there is nothing to measure\nhelp: name a model, or add --links to "
+        "measure only "
         "the links");
 }

@@ -45,12 +45,11 @@ TEST_CASE("a text is its bytes, with the checksum that it always had") {
 TEST_CASE("integers need their type, and what is no text is not taken for one") {
   const Folder folder;
   const std::string path = folder.write("t.bin", counting<std::uint16_t>(100));
-  CHECK(
-      refusal(files({path})) ==
-      path +
-          ": is no text: its byte 0 is 0; its bytes would be trained on as tokens\nhelp: say which "
-          "integers its token ids are: --dtype uint16, int32 or int64; --dtype uint8 if bytes are "
-          "meant");
+  CHECK(refusal(files({path})) ==
+        path +
+            ": is not a text: its byte 0 is 0; its bytes would be used as tokens\nhelp: give the "
+            "type of its token ids: --dtype uint16, int32 or int64; --dtype uint8 if you mean its "
+            "bytes");
   const TrainingData data = read(files({path}, TokenType::kUint16));
   CHECK(data.samples == 24);  // (100 - 1) / 4
   CHECK(data.file.bytes == 200);

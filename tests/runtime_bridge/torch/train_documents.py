@@ -174,7 +174,7 @@ class TrainDocuments(train_processes.TrainingJobs):
             return self.run_documents(plan, "refused", *options, exit_code=2).stderr
 
         self.assertIn("--then: every step of documents has its own plan", refusal("--then", "1:a"))
-        self.assertIn("--max-length: 64 is more than has a price: 33", refusal("--max-length", "64"))
+        self.assertIn("--max-length: 64 is longer than what was measured: 33", refusal("--max-length", "64"))
         self.assertIn("schedule 'gpipe' is not one that batches", refusal("--schedule", "gpipe"))
         self.run_documents(plan, "begun", "--steps", "2", "--checkpoints", self.path("checkpoints"))
         self.assertIn("/tokens_per_batch: the checkpoint was made with the global batch 120 tokens, "

@@ -73,8 +73,8 @@ class TrainElastic(train_processes.TrainingJobs):
             self.assertEqual(ended.returncode, 2, ended.stderr)
             return ended.stderr
 
-        self.assertIn("--book: how many ranks there are is not known\nhelp: ", refusal())
-        self.assertIn("--book: there is a plan file, too", refusal(self.plan(1, 1)))
+        self.assertIn("--book: the number of ranks is not known\nhelp: ", refusal())
+        self.assertIn("--book: a plan file is given as well", refusal(self.plan(1, 1)))
         with open(book, encoding="utf-8") as file:
             pages = json.load(file)
         pages["pages"] = [page for page in pages["pages"] if page["gpus"] > 1]

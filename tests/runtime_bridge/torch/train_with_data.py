@@ -90,8 +90,8 @@ class TrainWithData(train_processes.TrainingJobs):
         plan = self.plan(2, 1)
         self.write_tokens("tokens.bin", tokens(1000))
         words = self.refusal(plan, data="tokens.bin")
-        self.assertIn(": is no text: its byte 1 is 0; its bytes would be trained on as tokens\nhelp: "
-                      "say which integers its token ids are: --dtype uint16, int32 or int64", words)
+        self.assertIn(": is not a text: its byte 1 is 0; its bytes would be used as tokens\nhelp: "
+                      "give the type of its token ids: --dtype uint16, int32 or int64", words)
         self.assertEqual(words.count("error: "), 1, words)
         ids = tokens(1000)
         ids[700] = 50256
@@ -124,7 +124,7 @@ class TrainWithData(train_processes.TrainingJobs):
                 self.assertLessEqual(abs(step["evaluation_loss"] - expected), 1e-10 * expected)
         words = self.refusal(self.plan(1, 1), "--dtype", "uint16", "--validation-fraction", "0.1",
                              "--eval-every", "1", data="train.bin")
-        self.assertIn("an evaluation of one batch takes 8 samples, and the validation data hold 4",
+        self.assertIn("an evaluation of one batch takes 8 samples, but the validation data hold 4",
                       words)
 
     def test_a_schedule_is_kept_by_checkpoints_and_a_change_of_it_is_said(self):
@@ -150,8 +150,8 @@ class TrainWithData(train_processes.TrainingJobs):
         options = ("--checkpoints", self.path("checkpoints"), "--resume-if-any")
         begun, words = self.run_to_end(plan, "--steps", "2", "--learning-rate", "0.01", *options,
                                        name="begun")
-        self.assertIn("note: there is no checkpoint in " + self.path("checkpoints") +
-                      " yet: step 0 is next", words)
+        self.assertIn("note: no checkpoint in " + self.path("checkpoints") +
+                      " yet: the run begins at step 0", words)
         self.assertEqual(sorted(begun), [0, 1])
         went_on, words = self.run_to_end(plan, "--steps", "4", *options, name="went-on")
         self.assertEqual(words.count("note: continuing at step 2"), 1, words)
