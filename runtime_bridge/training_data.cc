@@ -82,22 +82,10 @@ void refuse_known_format(const std::string& path, std::string_view begin) {
 
 [[noreturn]] void refuse_binary(const std::string& path, std::string_view begin,
                                 const std::string& why) {
-<<<<<<< HEAD
   refuse_known_format(path, begin);
-  throw_bad_input(path + ": is no text: " + why +
-                  "; its bytes would be trained on as tokens\nhelp: say which integers its token "
-                  "ids are: --dtype uint16, int32 or int64; --dtype uint8 if bytes are meant");
-=======
-  const std::string format = known_format(begin);
-  if (!format.empty()) {
-    throw_bad_input(path + ": is " + format +
-                    ", and neither text nor token ids\nhelp: write the token ids with numpy.save, "
-                    "or as plain integers (numpy: ids.astype('uint16').tofile('tokens.bin'))");
-  }
   throw_bad_input(path + ": is not a text: " + why +
                   "; its bytes would be used as tokens\nhelp: give the type of its token ids: "
                   "--dtype uint16, int32 or int64; --dtype uint8 if you mean its bytes");
->>>>>>> 2a131909 (Plain English: help, errors and pages of manage, train and profile)
 }
 
 TokenType type_of_npy(const NpyHeader& header, const std::string& path) {
