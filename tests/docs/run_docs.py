@@ -1,12 +1,12 @@
 #!/usr/bin/python3
 """Runs the commands that the documents show, and compares the output where they show it.
 
-    run_docs.py [--measure] [--without-torch PROGRAM] PROGRAM DOCUMENT.md...
+    run_docs.py [--measure] [--update] [--without-torch PROGRAM] PROGRAM DOCUMENT.md...
 
 Every line of a fenced block that starts with "penstock" is a command and must succeed. In a block
 whose commands start with "$ penstock" the lines below a command are its output: each must be there,
 in this order, with nothing in between, but a line "..." stands for any lines, and what follows the
-last line needs no saying when that is "...". Where the exit code is not 0, a last line says "exit N".
+last line needs no saying when that is "...". --update rewrites outputs that are shown whole. Where the exit code is not 0, a last line says "exit N".
 
 The commands of one document run one after the other in one folder, which has the repository's data/
 and the files that examples like to name: profile.json and cluster.json (the quickstart's), other.json
@@ -111,6 +111,14 @@ def prepare(folder):
                 corpus.write(text.read())
 
 
+def rewrite(document, shown, output):
+    """Puts the output where the document shows another one whole."""
+    with open(document, encoding="utf-8") as file:
+        text = file.read()
+    with open(document, "w", encoding="utf-8") as file:
+        file.write(text.replace("\n".join(shown), "\n".join(output)))
+
+
 def check(programs, document, seen):
     """How many commands ran, and what was wrong with them; those without output join `seen`."""
     with open(document, encoding="utf-8") as file:
@@ -135,7 +143,9 @@ def check(programs, document, seen):
                         wrong.append("\n".join([f"{document}: {command}", *output[-8:]]))
                     continue
                 missing = first_missing(shown, output)
-                if missing is not None:
+                if missing is not None and programs.update and "..." not in shown:
+                    rewrite(document, shown, output)
+                elif missing is not None:
                     difference = difflib.unified_diff(missing, output, "shown", "printed", n=1,
                                                       lineterm="")
                     wrong.append("\n".join([f"{document}: {command}", *difference]))
@@ -145,6 +155,7 @@ def check(programs, document, seen):
 def main():
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--measure", action="store_true")
+    options.add_argument("--update", action="store_true", help="rewrite outputs that are shown whole")
     options.add_argument("--without-torch", type=os.path.abspath)
     options.add_argument("program", type=os.path.abspath)
     options.add_argument("documents", nargs="+")
