@@ -65,6 +65,9 @@ std::unique_ptr<SSL_CTX, Free> context_of(const PlanStoreAddress& address) {
   return context;
 }
 
+constexpr const char* kOurCertificate =
+    "does it want a certificate of this side (--store-certificate, --store-key)?";
+
 class TlsStream : public ByteStream {
  public:
   TlsStream(std::unique_ptr<ByteStream> below, const PlanStoreAddress& address, SteadyTime deadline)
@@ -95,12 +98,26 @@ class TlsStream : public ByteStream {
         run([&] { return SSL_read(ssl_.get(), bytes.data(), static_cast<int>(bytes.size())); },
             deadline);
     bytes.resize(static_cast<std::size_t>(got));
+    was_answered_ = true;
     return bytes;
   }
 
  private:
+  // With TLS 1.3 a server that refuses this side's certificate says so after the handshake, and
+  // what it says is lost where it then closes a connection on which a command has arrived.
   template <class Operation>
   int run(const Operation& operation, SteadyTime deadline) {
+    try {
+      return run_below(operation, deadline);
+    } catch (const StoreTrouble& trouble) {
+      if (was_answered_) throw;
+      throw StoreTrouble(std::string(trouble.what()) + " before the first answer; " +
+                         kOurCertificate);
+    }
+  }
+
+  template <class Operation>
+  int run_below(const Operation& operation, SteadyTime deadline) {
     for (;;) {
       ERR_clear_error();
       const int result = operation();
@@ -131,9 +148,9 @@ class TlsStream : public ByteStream {
           "name the PEM file of whoever signed it with --store-ca, and the server as its "
           "certificate names it");
     }
-    refuse(ErrorKind::kMissingResource, name_ + ": TLS: " + (why.empty() ? "failed" : why),
-           "does the server speak TLS on this port (else redis://)? Does it want a certificate of "
-           "this side (--store-certificate, --store-key)?");
+    refuse(
+        ErrorKind::kMissingResource, name_ + ": TLS: " + (why.empty() ? "failed" : why),
+        std::string("does the server speak TLS on this port (else redis://)? ") + kOurCertificate);
   }
 
   std::unique_ptr<ByteStream> below_;
@@ -141,6 +158,7 @@ class TlsStream : public ByteStream {
   std::unique_ptr<SSL_CTX, Free> context_;
   std::unique_ptr<SSL, Free> ssl_;
   BIO *in_ = nullptr, *out_ = nullptr;
+  bool was_answered_ = false;
 };
 
 }  // namespace

@@ -133,7 +133,7 @@ TEST_CASE("several files and patterns, in the order of their names") {
         folder.path("*.none") + ": there is no such file");
   CHECK(refusal(files({folder.path("")})).find("is a folder") != std::string::npos);
   folder.write("a.txt", "text and more text");
-  CHECK(refusal(files({a, folder.path("a.txt")})).find("no text") != std::string::npos);
+  CHECK(refusal(files({a, folder.path("a.txt")})).find("not a text") != std::string::npos);
 }
 
 TEST_CASE("the same bytes as another type are other data") {

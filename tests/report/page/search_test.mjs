@@ -109,7 +109,8 @@ test('two plans are compared with signs and percentages', async ({context, searc
     assert.equal(step[4], difference === 0 ? '\u00b10' : `${sign}${Math.abs(share).toFixed(1)}\u00a0%`);
     const memory = await rowsOf(page, 'Memory of the fullest rank');
     assert.equal(memory.at(-1)[3], memory.slice(0, -1).reduce((sum, row) => sum + row[3], 0), 'parts sum to the total');
-    const keys = Object.keys(a.plan).filter((key) => JSON.stringify(a.plan[key]) !== JSON.stringify(b.plan[key]));
+    const all = new Set([...Object.keys(a.plan), ...Object.keys(b.plan)]);
+    const keys = [...all].filter((key) => JSON.stringify(a.plan[key]) !== JSON.stringify(b.plan[key]));
     const decisions = keys.length === 0 ? [] : await rowsOf(page, 'Decisions that differ');
     assert.equal(decisions.length, keys.length);
     assert.equal((await rowsOf(page, 'Time of the busiest rank'))[0][0], 'compute');
