@@ -239,7 +239,7 @@ void Candidate::add_up() {
   }
 }
 
-bool comes_before(const Candidate& a, const Candidate& b) {
+bool is_ranked_before(const Candidate& a, const Candidate& b) {
   const auto key = [](const Candidate& c) {
     return std::make_tuple(c.end_ns, c.of->forming.key, c.schedule_index, c.schedule.within,
                            c.leanest);
@@ -281,7 +281,7 @@ Candidates batch_candidates(const BatchQuestion& question, const Formings& formi
     result.replays += of.replays;
     std::move(of.list.begin(), of.list.end(), std::back_inserter(result.list));
   }
-  std::sort(result.list.begin(), result.list.end(), comes_before);
+  std::sort(result.list.begin(), result.list.end(), is_ranked_before);
   return result;
 }
 

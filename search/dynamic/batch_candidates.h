@@ -39,7 +39,7 @@ struct Candidate {
 };
 
 // By their length; of equal ones by a key that does not depend on how much memory there is.
-bool comes_before(const Candidate& a, const Candidate& b);
+bool is_ranked_before(const Candidate& a, const Candidate& b);
 
 struct Candidates {
   std::vector<std::unique_ptr<ReplayCosts>> costs;  // by recompute mode
