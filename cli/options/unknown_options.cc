@@ -221,7 +221,7 @@ std::string Options::nearest_option(const std::string& name, const std::string& 
   const bool is_planned = has("--pin") || has("--layout");
   const std::string trainer =
       is_planned && !usage_.starts_with("report") ? trainer_with_flag(typed) : "";
-  const std::string by_parts = help_by_parts(plain, known_names());
+  std::string by_parts = help_by_parts(plain, known_names());
   if (std::string denied = help_for_denied(plain); !denied.empty()) return denied;
   if (!by_parts.empty() && plain.find('-') != std::string::npos) return by_parts;
   if (!trainer.empty()) {
