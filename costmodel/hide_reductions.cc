@@ -41,18 +41,19 @@ void hide_reductions(const TrainingState& training, const BucketRule& rule,
         static_cast<double>(parameters[static_cast<std::size_t>(stage) % parameters.size()]);
     if (of_stage <= 0.0) continue;
     const double share = std::min(1.0, bucket_of(training, rule.copies) / of_stage);
+    const bool in_between = rule.beside_other_chunks > 0 && stage >= rule.ranks;
+    const int beside = in_between ? stage - rule.ranks : stage;
     Duration backward = Duration::max(), forward = Duration::max();
     for (const int shape : shapes.last) {
       backward =
-          std::min(backward, last_backward(prices.compute_of(stage, shape), rule.splits_backward));
+          std::min(backward, last_backward(prices.compute_of(beside, shape), rule.splits_backward));
     }
     for (const int shape : shapes.first) {
-      forward = std::min(forward, prices.compute_of(stage, shape).forward.duration);
+      forward = std::min(forward, prices.compute_of(beside, shape).forward.duration);
     }
-    const bool in_between = rule.beside_other_chunks > 0 && stage >= rule.ranks;
-    const auto visible = [&](Duration whole, Duration beside) {
-      return in_between ? shown_between(whole, beside, rule.beside_other_chunks)
-                        : shown(whole, beside, share);
+    const auto visible = [&](Duration whole, Duration each) {
+      return in_between ? shown_between(whole, each, rule.beside_other_chunks)
+                        : shown(whole, each, share);
     };
     if (rule.hides_reductions) {
       step.reduce_gradient.duration = visible(step.reduce_gradient.duration, backward);

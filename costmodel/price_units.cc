@@ -28,7 +28,8 @@ constexpr double kCopyShare = 0.9;
 
 // What NCCL's kernels take of the processors beside it, 5 and 16 of an H100's 132, inside a node
 // and beyond (Megatron-LM, distributed_data_parallel_config.py: collectives without buffers of
-// their own). So much longer does compute take while they run.
+// their own); of other devices the same share, assumed. So much longer does compute take while a
+// gather or a scatter runs; the all-reduce of HSDP is not counted.
 constexpr double kBusyInNode = 5.0 / 132.0, kBusyBetweenNodes = 16.0 / 132.0;
 
 double busy_share(const std::vector<Collective>& groups) {

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <limits>
 #include <span>
 #include <string_view>
+#include <system_error>
 
 #include "core/values/error.h"
 #include "core/values/json.h"
@@ -16,7 +18,8 @@ namespace {
 
 constexpr const char* kJobFormat = "penstock.plan-job/1";
 constexpr const char* kSignFormat = "penstock.planner/1";
-constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+// Numbers that others wrote, to which one may still add.
+constexpr std::int64_t kMost = std::int64_t{1} << 62;
 
 std::string one_line(const Json& json) { return to_text(json, std::numeric_limits<int>::max()); }
 
@@ -49,10 +52,9 @@ void require_format(JsonReader& reader, const std::string& format) {
 std::uint64_t read_seed(const JsonReader& reader) {
   const std::string text = reader.string();
   std::uint64_t seed = 0;
-  for (const char digit : text) {
-    if (digit < '0' || digit > '9') reader.fail("expected digits");
-    seed = seed * 10 + static_cast<std::uint64_t>(digit - '0');
-  }
+  const char* const end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, seed);
+  if (read.ec != std::errc{} || read.ptr != end) reader.fail("expected digits of 64 bits");
   return seed;
 }
 

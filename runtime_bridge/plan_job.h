@@ -18,7 +18,8 @@
 namespace penstock {
 
 struct PlanJob {
-  std::string run;  // of this start of the job: "pid 4711 on host a, start 1764313200123"
+  std::string run;  // of this start of the job: "pid 4711 on host a, start 81234567890123" by the
+                    // steady clock
   std::string tool_version;
 
   // What both sides have of their own and must be the same: hashes.

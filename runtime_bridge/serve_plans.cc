@@ -36,11 +36,12 @@ std::optional<std::int64_t> PlannerBook::next() const {
   return next_;
 }
 
-void PlannerBook::planned(std::int64_t step, std::string bytes) {
-  if (step != next_) return;  // the job has begun again meanwhile
+bool PlannerBook::planned(std::int64_t step, std::string bytes) {
+  if (step != next_) return false;
   kept_[step] = {std::move(bytes), false};
   std::erase(used_, step);
   ++next_;
+  return true;
 }
 
 std::vector<std::int64_t> PlannerBook::take_used() {
@@ -65,8 +66,7 @@ class PlanServer {
   }
 
   ServedPlans serve() {
-    const auto store = hooks_.open();
-    keep(*store);  // what is wrong with it, is wrong at once
+    keep(*hooks_.open());  // what is wrong with the store, is wrong at once
     std::thread hears([this] { watch([this] { hear_job(); }); });
     std::thread keeps([this] { watch([this] { keep_store(); }); });
     std::exception_ptr failure;
@@ -82,7 +82,7 @@ class PlanServer {
     changed_.notify_all();
     hears.join();
     keeps.join();
-    say_goodbye(*store, failure);
+    say_goodbye(failure);
     if (failure) std::rethrow_exception(failure);
     return served_;
   }
@@ -255,10 +255,11 @@ class PlanServer {
         write_plan_message({fingerprint_of(job), step, documents}, planned, options_.layout);
     lock.lock();
     if (!job_ || job_->run != job.run) return;
+    const Bytes size{static_cast<std::int64_t>(bytes.size())};
+    if (!book_.planned(step, std::move(bytes))) return;
     ++served_.plans;
-    served_.bytes = served_.bytes + Bytes{static_cast<std::int64_t>(bytes.size())};
+    served_.bytes = served_.bytes + size;
     served_.planning += planned.samples->planning;
-    book_.planned(step, std::move(bytes));
     if (steady_now() - told_at_ >= kTellAgain) {
       told_at_ = steady_now();
       hooks_.note("planned up to step " + std::to_string(step) + "; the job asks for step " +
@@ -295,8 +296,9 @@ class PlanServer {
     return ends_ || failure_;
   }
 
-  // The ranks learn why; what they have used is no use to anybody.
-  void say_goodbye(PlanStore& store, const std::exception_ptr& failure) {
+  // The ranks learn why; what they have used is no use to anybody. By a connection of its own,
+  // since one from before may not have outlived a restart of the store.
+  void say_goodbye(const std::exception_ptr& failure) {
     std::string words;
     try {
       if (failure) std::rethrow_exception(failure);
@@ -304,14 +306,15 @@ class PlanServer {
       words = error.what();
     }
     try {
+      const auto store = hooks_.open();
       if (!words.empty()) {
-        keep(store);  // the steps before the one that failed can still run
-        static_cast<void>(store.put(keys_.planner(), write_planner_sign(sign(words)), kSignLasts));
+        keep(*store);  // the steps before the one that failed can still run
+        static_cast<void>(store->put(keys_.planner(), write_planner_sign(sign(words)), kSignLasts));
       } else if (job_ && job_->ended) {
         std::vector<std::string> keys{keys_.planner(), keys_.job()};
         for (const std::int64_t step : book_.take_used()) keys.push_back(keys_.plan(step));
         for (const auto& [step, kept] : book_.kept()) keys.push_back(keys_.plan(step));
-        static_cast<void>(store.remove(keys));
+        static_cast<void>(store->remove(keys));
       }
     } catch (const Error&) {  // the store is what failed
     }

@@ -33,8 +33,9 @@ class PlannerBook {
   bool hear(const PlanJob& job);
   // Nothing: the job is far enough behind, or has ended.
   [[nodiscard]] std::optional<std::int64_t> next() const;
-  // The step has been planned; `bytes` are to be written.
-  void planned(std::int64_t step, std::string bytes);
+  // The step has been planned; `bytes` are to be written. False: the job has begun again meanwhile,
+  // and nobody wants it.
+  bool planned(std::int64_t step, std::string bytes);
   [[nodiscard]] std::int64_t next_step() const { return next_; }
 
   struct Kept {
@@ -78,7 +79,7 @@ struct ServePlansOptions {
 };
 
 struct ServePlansHooks {
-  std::function<std::unique_ptr<PlanStore>()> open;  // one for each of three threads
+  std::function<std::unique_ptr<PlanStore>()> open;  // one for each of its threads, and for its end
   // Error where the files are not those of the job.
   std::function<std::unique_ptr<JobPlans>(const PlanJob& job)> begin;
   std::function<void(const std::string& words)> note;  // by one thread at a time

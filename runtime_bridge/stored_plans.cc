@@ -133,6 +133,7 @@ std::string StoredPlans::why_late(std::int64_t step, Duration waited) {
 }
 
 void StoredPlans::end() {
+  stop();  // whoever plans ahead may be waiting, with the lock
   const std::scoped_lock lock(mutex_);
   job_.ended = true;
   const SteadyTime deadline = steady_now() + kEndInsists;

@@ -46,7 +46,8 @@ class StoredPlans {
 
   // Who waits, waits no longer: the run ends.
   void stop() { stops_.store(true); }
-  // The run has ended: the planner may, too. Rank 0 only; tries for two seconds.
+  // The run has ended: nobody waits any longer, and the planner may end, too. Rank 0 only; tries
+  // for two seconds.
   void end();
   // Waits until the store answers; Error{kMissingResource} when it does not in time.
   void require_store();

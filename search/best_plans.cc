@@ -42,13 +42,12 @@ constexpr int kFewestKept = 5;  // to choose from, however few are shown
 // it, for so many stages times micro-batches in all.
 constexpr std::size_t kArrangedAtOnce = 4;
 constexpr std::int64_t kMostArranged = std::int64_t{1} << 17;
-// In larger spaces only those other numbers of replicas are tried, and those mixed plans, that may
-// be the fastest.
+// In larger spaces only those other numbers of replicas are tried that may be the fastest.
 constexpr std::int64_t kMostForFront = std::int64_t{1} << 20;
 
 const std::vector<std::string> kNotSearched = {
-    ("in a pipeline FSDP, which holds more than ZeRO-1 and moves as much, groups of its shards "
-     "(HSDP), and FSDP that gathers again in the backward"),
+    ("in a pipeline FSDP where the trainer has ZeRO-1, which holds less and moves as much, groups "
+     "of its shards (HSDP), and FSDP that gathers again in the backward"),
     "context parallelism of sequences of less than 32,768 tokens (--pin CP=C asks for it)",
     ("experts on ranks of their own (EP) in numbers that are no power of two, or divided there "
      "over "
@@ -168,31 +167,26 @@ class Search {
     space_ = enumerate_other_degrees(inputs_, request_, std::move(space_),
                                      only_leaders ? leaders() : tally_.incumbents);
     count_space();
+    if (!only_leaders) return;
+    result_.not_searched.emplace_back(
+        "for the list and the Pareto front, numbers of replicas but the fewest and the most for N, "
+        "N/2, N/4 and N/8 GPUs that cannot be the fastest: the space is too large");
   }
 
-  // The fastest plan alone, or those of the asked numbers of GPUs.
+  // For the fastest plan alone, or those of the asked numbers of GPUs.
+  [[nodiscard]] Incumbents no_leaders() const {
+    return {1, request_.sizes.empty() ? std::vector<Budget>{} : budgets_of(request_, space_)};
+  }
   [[nodiscard]] Incumbents leaders() const {
-    Incumbents leaders(
-        1, request_.sizes.empty() ? std::vector<Budget>{} : budgets_of(request_, space_));
+    Incumbents leaders = no_leaders();
     for (const Found& found : tally_.incumbents.best()) leaders.add(found);
     for (const Found& found : tally_.incumbents.fastest_per_budget()) leaders.add(found);
     return leaders;
   }
 
-  // Those that may be the fastest: the front of a space that large goes without mixed plans.
-  void keep_leading(MixedGroups& mixed) const {
-    const Incumbents known = leaders();
-    std::erase_if(mixed.groups, [&](const CandidateGroup& group) {
-      const bool loses = !known.may_matter(group.bound, group.devices, group.least_memory);
-      if (loses) mixed.bounded += group.candidates;
-      return loses;
-    });
-  }
-
   // After those on one type, since there are many and most lose against these.
   void take_mixed_groups() {
     MixedGroups mixed = enumerate_mixed(inputs_, request_, space_, tally_.incumbents);
-    if (request_.bounds && mixed.candidates > kMostForFront) keep_leading(mixed);
     tally_.candidates += mixed.candidates;
     tally_.bounded += mixed.bounded;
     tally_.rejected.merge(mixed.rejected);
@@ -333,11 +327,11 @@ class Search {
   }
 
   // Candidates that better cuts may bring to the front, whatever place they had before: the answer
-  // does not depend on how many plans are shown, nor on what else is searched. The most promising
-  // first; only the fastest is listed. `fastest` are the best plans, with their better cuts.
+  // does not depend on how many plans are shown, nor (but for a book) on what else is searched. The
+  // most promising first; only the fastest is listed. `fastest` are the best plans, with their
+  // better cuts.
   void improve_contenders(std::vector<Found>& fastest, std::vector<Found>& front) {
-    Incumbents leaders(
-        1, request_.sizes.empty() ? std::vector<Budget>{} : budgets_of(request_, space_));
+    Incumbents leaders = no_leaders();
     for (const Found& found : fastest) leaders.add(found);
     for (const Found& found : front) leaders.add(found);
     // Those of many chunks are many: they take nothing from the others.

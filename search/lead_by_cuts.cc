@@ -97,8 +97,8 @@ void lead_by_cuts(const PlanInputs& inputs, const SearchRequest& request,
     if (next < contenders.size()) {
       const Contender& one = contenders[next++];
       const bool leads = leaders.may_lead(one.bound, one.plan.devices(), request.sizes.size());
-      if (!leads || !has_turn(one.plan)) continue;
-      if (budgets.take(one.plan) && !is_improved(one.plan)) batch.push_back(one.plan);
+      if (!leads || is_improved(one.plan) || !has_turn(one.plan)) continue;
+      if (budgets.take(one.plan)) batch.push_back(one.plan);
     }
     if (batch.size() < kImprovedAtOnce && next < contenders.size()) continue;
     for (const Found& better : improved_from(inputs, request, batch, leaders)) leaders.add(better);

@@ -68,7 +68,6 @@ std::vector<Plan> smallest_plans(const PlanInputs& inputs, const SearchRequest& 
       plan.cuts.clear();
       plan.expert = like.expert;
       if (!why_no_expert_grid(plan).empty()) plan.expert = 1, plan.expert_tensor = 0;
-      set_sharding(sharding_choices(request, pipeline, data * like.context).front(), plan);
       if (pins.schedules.empty() && !pins.chunks) {
         plan.schedule = "1f1b";
         plan.chunks = 1;
@@ -78,7 +77,13 @@ std::vector<Plan> smallest_plans(const PlanInputs& inputs, const SearchRequest& 
       if (!pins.pipeline && plan.stages_per_copy() > sections) {
         plan.pipeline = std::max(1, sections * plan.copies() / plan.chunks);
       }
-      if (plan.stages_per_copy() <= sections) plans.push_back(std::move(plan));
+      if (plan.stages_per_copy() > sections) continue;
+      // Which way to shard holds least depends on the training state.
+      for (const auto& choice : sharding_choices(request, plan.pipeline, data * like.context)) {
+        if (choice.group > 0 && !pins.shard_group) continue;  // holds more than one group of all
+        set_sharding(choice, plan);
+        plans.push_back(plan);
+      }
     }
   }
   return plans;

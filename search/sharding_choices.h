@@ -8,8 +8,9 @@
 
 namespace penstock {
 
-// Of weights that so many devices hold (D C). Without a pipeline also FSDP, ZeRO-3 and ZeRO-2, the
-// first two in groups of holders of every size, too. What holds less comes first.
+// Of weights that so many devices hold (D C): FSDP, ZeRO-3, ZeRO-2, ZeRO-1, none, in this order.
+// The first three only without a pipeline (but FSDP where a trainer has nothing else), the first
+// two in groups of holders of every size as well, the largest first.
 std::vector<ShardingChoice> sharding_choices(const SearchRequest& request, int pipeline,
                                              int holders);
 

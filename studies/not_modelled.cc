@@ -15,8 +15,7 @@ bool has_whole_experts(const ModelProfile& profile) {
 
 }  // namespace
 
-std::vector<std::string> not_modelled_here(const Question& question,
-                                           const SearchResult& /*result*/) {
+std::vector<std::string> not_modelled_here(const Question& question) {
   std::vector<std::string> texts;
   if (has_whole_experts(question.profile.value)) {
     texts.emplace_back("expert parallelism (here every TP group holds all experts of its layers)");

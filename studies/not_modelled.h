@@ -11,6 +11,6 @@ namespace penstock {
 
 // Short phrases. A model with experts misses expert parallelism most; what the search had to leave
 // out for its size is named, too.
-std::vector<std::string> not_modelled_here(const Question& question, const SearchResult& result);
+std::vector<std::string> not_modelled_here(const Question& question);
 
 }  // namespace penstock

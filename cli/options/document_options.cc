@@ -52,18 +52,18 @@ void DocumentOptions::declare(Options& options) {
   store_.declare(options,
                  "ranks take the plans of their steps from this Redis, to which penstock planner "
                  "writes them; rediss:// with TLS (docs/training.md)");
-  options.option(kWait, "TIME", "for a plan; default: half of --time-out", wait_);
-  options.flag(kIfLate, "a plan that has not come by then is made here: it is the same", if_late_);
+  options.option(kWait, "TIME", "how long a rank waits for a plan; default: half of --time-out",
+                 wait_);
+  options.flag(kIfLate, "make a plan that is late on the rank itself; the result is the same",
+               if_late_);
 }
 
 void DocumentOptions::check(const std::vector<std::string>& given) const {
   if (files_.empty()) {
     refuse_given(given,
                  {kTokens, "--max-length", "--profile", "--cluster", "--schedule", "--pad-to",
-                  "--replays", "--plan-ahead", "--planner-threads", "--statistics"},
+                  "--replays", "--plan-ahead", "--planner-threads", "--statistics", "--plans-from"},
                  "is for samples of different lengths", "add --documents FILE, or leave it out");
-    refuse_given(given, {"--plans-from"}, "is for samples of different lengths",
-                 "add --documents FILE, or leave it out");
   }
   if (!store_.is_given()) {
     std::vector<std::string> others = StoreOptions::names_of_others();

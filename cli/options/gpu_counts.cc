@@ -56,6 +56,10 @@ void refuse_device_names(std::string_view option, const std::string& text) {
            std::string_view("xXeEkKmM").find(static_cast<char>(c)) == std::string_view::npos;
   });
   if (!is_named) return;
+  if (text.find_first_of("123456789") == std::string::npos) {  // "auto", "all"
+    bad_option(option, fmt::format("'{}' is not a number of GPUs", text.substr(0, 60)),
+               "write a number: --gpus 64");
+  }
   bad_option(option, fmt::format("'{}' is not a number of GPUs", text.substr(0, 60)),
              "write --device h100-sxm --gpus 64 for one type; GPUs of several types are a cluster "
              "file: --cluster FILE (data/clusters/a100-40gb-2x4-v100-16gb-4x4.json is an example)");

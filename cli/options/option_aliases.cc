@@ -79,12 +79,15 @@ constexpr std::array kSynonyms{
     Synonym{"n", {{kGpus}}},
     Synonym{"np", {{kGpus}}},
     Synonym{"num-devices", {{kGpus}}},
+    Synonym{"num-device", {{kGpus}}},
+    Synonym{"device-count", {{kGpus}}},
     Synonym{"gpu-type", {{kDevice}}},
     Synonym{"gpu-name", {{kDevice}}},
     Synonym{"gpu-model", {{kDevice}}},
     Synonym{"hardware", {{kDevice}}},
     Synonym{"accelerator", {{kDevice}}},
     Synonym{"dtype", {{kPrecision}}},
+    Synonym{"data-type", {{kPrecision}}},
     Synonym{"torch-dtype", {{kPrecision}}},
     Synonym{"mixed-precision", {{kPrecision}}},
     Synonym{"price", {{kPrice}}},
@@ -177,15 +180,31 @@ std::optional<Target> respelled(std::string_view word, const std::vector<std::st
   return found;
 }
 
+// Sections of torchtitan's and DeepSpeed's names in which a word means what it means here; in
+// others (validation.seq_len, comm.timeout) it is about something else.
+bool is_about_layout(std::string_view section) {
+  constexpr std::array<std::string_view, 7> kSections{
+      "training", "parallelism",      "model", "activation-checkpoint", "optimizer",
+      "pipeline", "zero-optimization"};
+  return std::find(kSections.begin(), kSections.end(), section) != kSections.end();
+}
+
+bool is_about_memory(std::string_view word) {
+  constexpr std::array<std::string_view, 4> kWords{"mem", "vram", "hbm", "reserve"};
+  return std::any_of(kWords.begin(), kWords.end(),
+                     [&](std::string_view each) { return word.find(each) != std::string::npos; });
+}
+
 // The ways to read a word: as it is, without the section of torchtitan's names (training.steps),
 // without what trainers put around one (use-, num-, -size, -degree), as one or as several.
 std::vector<std::string> readings(const std::string& word) {
   std::vector<std::string> out{word};
-  if (word.find('.') != std::string::npos) {
+  if (const std::size_t dot = word.rfind('.'); dot != std::string::npos) {
     std::string dashes = word;
     std::replace(dashes.begin(), dashes.end(), '.', '-');
     out.push_back(dashes);
-    if (!word.ends_with(".stage")) out.push_back(word.substr(word.rfind('.') + 1));
+    const bool is_stage = word.ends_with(".stage");
+    if (is_about_layout(word.substr(0, dot)) && !is_stage) out.push_back(word.substr(dot + 1));
   }
   constexpr std::array<std::string_view, 6> kBefore{"use-", "enable-", "with-",
                                                     "num-", "target-", "train-"};
@@ -198,6 +217,7 @@ std::vector<std::string> readings(const std::string& word) {
   }
   for (std::size_t i = 0, whole = out.size(); i < whole; ++i) {
     for (const std::string_view behind : kBehind) {
+      if (behind.starts_with("-g") && !is_about_memory(out[i])) continue;
       if (out[i].ends_with(behind)) out.push_back(out[i].substr(0, out[i].size() - behind.size()));
     }
   }

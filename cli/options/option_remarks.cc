@@ -14,7 +14,8 @@ constexpr std::array kRemarks{
         "sequence length), gives its days and its price",
         "--tokens"},
     Remark{{"offload", "cpu-offload", "offloading", "cpu-offloading", "offload-optimizer"},
-           "offloading to the host's memory is not modelled"},
+           "offloading to the host's memory is modelled for one GPU: penstock plan ... --gpus 1 "
+           "--spill"},
     Remark{{"lora", "peft", "qlora", "finetune", "fine-tune"},
            "all parameters are trained: LoRA and other adapters are not modelled"},
     Remark{{"optimizer", "optim", "adam", "adamw", "sgd"},
@@ -22,7 +23,8 @@ constexpr std::array kRemarks{
            "(docs/file_formats.md)",
            "--device"},
     Remark{{"csv", "markdown", "md", "table", "latex", "tex", "tsv", "excel"},
-           "write --format csv or --format markdown"},
+           "write --format csv or --format markdown",
+           "--format"},
     Remark{{"yaml", "toml", "xml"}, "programs read --json"},
     Remark{{"html", "open", "browser", "show", "view"},
            "penstock report plan.json -o report.html writes a page; open it in a browser"},
@@ -34,7 +36,13 @@ constexpr std::array kRemarks{
     Remark{{"stage"},
            "ZeRO's stage is --sharding zero3, the number of pipeline stages --pp 3",
            "--sharding"},
-    Remark{{"forward", "overlap", "dataset"},
+    Remark{
+        {"micro-batch-count", "num-micro-batch", "num-microbatch", "num-seq", "num-seqs",
+         "num-sequences", "seq-count"},
+        "--global-batch counts the sequences of a step, --sequence-length the tokens of one; the "
+        "micro-batches follow from --global-batch, DP and mbs",
+        "--global-batch"},
+    Remark{{"forward", "overlap"},
            "costs go together: --cost F=10ms,B=20ms,C=0.5ms (forward, backward, one transfer)",
            "--cost"},
     Remark{{"memory", "memory-limit", "max-memory", "mem"},
@@ -158,7 +166,7 @@ constexpr std::array kRemarks{
             "memory-gib", "device-memory", "mem-per-gpu", "max-mem"},
            "the memory is the device's (--device); --reserve-gib X leaves X GiB of it free; "
            "compare --vary memory-gib=80,96 asks what if",
-           "--device"},
+           "--reserve-gib"},
     Remark{{"network", "interconnect", "bandwidth", "ib", "infiniband", "nvlink", "latency", "nccl",
             "rdma", "roce", "ethernet", "efa"},
            "links are in the cluster file: --cluster FILE; compare --vary bandwidth=0.5,1,2 asks "
@@ -214,7 +222,7 @@ constexpr std::array kRemarks{
            "--target-version"},
     Remark{{"device", "gpu", "gpus", "num-gpus", "cluster"},
            "a plan file is for its GPUs; penstock plan ... --device NAME --gpus N plans for others",
-           "--jitter"},
+           "--contention"},
     Remark{{"device", "gpu", "gpus", "num-gpus", "cluster"},
            "a plan file is for its GPUs; penstock plan ... --device NAME --gpus N plans for others",
            "--why-not"},
@@ -261,9 +269,12 @@ struct Part {
   std::string_view word;
 };
 constexpr std::array kParts{
+    Part{{"attention-heads", "query-groups", "group-query-attention", "window-size"}, "layers"},
+    Part{{"attention-dropout", "ckpt-format"}, "dataset"},
     Part{{"attention", "flash", "attn"}, "flash-attention"},
     Part{{"fp8", "float8"}, "fp8"},
-    Part{{"ac", "remat", "recompute", "checkpointing", "recomputation"},
+    Part{{"ac", "remat", "recompute", "checkpointing", "recomputation", "grad-ckpt",
+          "ckpt-activations"},
          "activation-checkpointing"},
     Part{{"offload", "offloading"}, "offload"},
     Part{{"gantt", "fig", "figure", "chart", "plot", "draw"}, "plot"},
@@ -274,7 +285,7 @@ constexpr std::array kParts{
           "visible", "timeout"},
          "dry-run"},
     Part{{"lr", "learning", "warmup", "decay", "data", "dataset", "tokenizer", "eval", "wandb",
-          "tensorboard", "load", "ckpt", "init", "dropout", "clip", "loss"},
+          "tensorboard", "load", "init", "dropout", "clip"},
          "dataset"},
     Part{{"overlap", "bucket", "allreduce", "allgather", "p2p", "comm", "communication"},
          "overlap"},

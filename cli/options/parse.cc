@@ -45,11 +45,14 @@ std::string values_in_range(std::string_view text) {
   const auto number = [](std::string_view digits) {
     std::int64_t value = 0;
     std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    return value;
+    constexpr std::int64_t kLargest = 1'000'000'000'000;  // which can be doubled
+    return std::min(value, kLargest);
   };
   const std::size_t dots = text.find_first_not_of("0123456789");
-  const std::int64_t first = std::max<std::int64_t>(number(text.substr(0, dots)), 1);
-  const std::int64_t last = number(text.substr(text.find_first_of("0123456789", dots)));
+  const std::int64_t one = number(text.substr(0, dots));
+  const std::int64_t other = number(text.substr(text.find_first_of("0123456789", dots)));
+  const std::int64_t first = std::max<std::int64_t>(std::min(one, other), 1);
+  const std::int64_t last = std::max(one, other);
   constexpr int kMost = 12;
   std::string list;
   int count = 0;
@@ -116,8 +119,9 @@ int parse_int(std::string_view option, std::string_view text, int least, int mos
   if (result.ec != std::errc() || result.ptr != end) {
     const bool takes_list = option.starts_with("--vary ") || option.size() == 2;
     if (is_range(text) && takes_list) {
+      const std::string list = values_in_range(text);
       bad_option(option, shown(text) + " is a range, and values are listed here",
-                 "write the values with commas, for example " + values_in_range(text));
+                 "write the values with commas" + (list.empty() ? "" : ", for example " + list));
     }
     if (is_range(text)) {
       bad_option(option, shown(text) + " is a range, and one number belongs here",

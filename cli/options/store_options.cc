@@ -29,8 +29,9 @@ void StoreOptions::declare(Options& options, const std::string& help) {
                  "with rediss://: certificates of whoever may have signed the store's; default: "
                  "whom the machine trusts",
                  authorities_);
-  options.option(kCertificate, "FILE", "that this side shows to the store", certificate_);
-  options.option(kKey, "FILE", "of that certificate", key_);
+  options.option(kCertificate, "FILE", "the certificate that this side shows to the store",
+                 certificate_);
+  options.option(kKey, "FILE", "the private key of that certificate", key_);
 }
 
 std::vector<std::string> StoreOptions::names_of_others() {

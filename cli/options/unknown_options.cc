@@ -1,6 +1,7 @@
 // What to do about arguments that a verb does not have: the nearest option, what another tool's
 // option is called here, where a surplus word belongs. Every answer names the next thing to write.
 #include <algorithm>
+#include <filesystem>
 #include <functional>
 
 #include <fmt/format.h>
@@ -35,9 +36,13 @@ std::string Options::help_for_repeated(const std::string& names, const std::stri
   const bool are_equal =
       std::adjacent_find(values.begin(), values.end(), std::not_equal_to<>()) == values.end();
   if (are_equal) return "keep one of them";
-  if (value_name.find(",...") != std::string::npos) {
+  if (value_name.find(",...") != std::string::npos || value_name == "LIST") {
     return fmt::format("write them as one: {} {}", name, joined(values, ","));
   }
+  const bool has_range = std::any_of(values.begin(), values.end(), [](const std::string& each) {
+    return each.find("..") != std::string::npos;
+  });
+  if (has_range) return "keep one of them";
   if (name == "--device" && has("--gpus")) {
     return fmt::format(
         "penstock compare ... --vary device={} plans for each; GPUs of several "
@@ -146,6 +151,10 @@ std::string Options::help_for_file(const std::string& word) const {
   if (has("--global-batch")) {
     return "one model is planned at a time; a cluster file follows --cluster";
   }
+  if (has("--cost-file")) return "costs in a file follow their option: --cost-file " + word;
+  if (std::filesystem::exists(word)) {
+    return has("--cluster") ? "a cluster file follows its option: --cluster " + word : "";
+  }
   return has("--output") ? "to write a file: -o " + word : "";
 }
 
@@ -226,20 +235,21 @@ std::string Options::nearest_option(const std::string& name, const std::string& 
   if (!by_parts.empty() && plain.find('-') != std::string::npos) return by_parts;
   if (!trainer.empty()) {
     return fmt::format(
-        "a flag of {}, which no plan depends on here: leave it out, and keep it in "
+        "a flag of {} for which there is no option here: leave it out, and keep it in "
         "the launch script (penstock check train.sh judges that)",
         trainer);
   }
   const bool is_denied = plain.starts_with("no-") || plain.starts_with("disable-");
   std::string near = is_denied ? "" : did_you_mean(typed, words);
+  if (!near.starts_with(kFound) && !by_parts.empty()) return by_parts;
   if (!near.starts_with(kFound) && typed.size() > 4 && !is_denied) {
     near = did_you_mean(plain, other_names(known_names()));
   }
-  if (!near.starts_with(kFound) && !by_parts.empty()) return by_parts;
   if (!near.starts_with(kFound)) {
     constexpr std::size_t kMostNamed = 45;
-    if (words.size() > kMostNamed) return main_options(verb);
-    if (words.empty()) return fmt::format("penstock {} --help explains the options", verb);
+    if (words.size() > kMostNamed && has("--gpus")) return main_options(verb);
+    if (words.empty() || words.size() > kMostNamed)
+      return fmt::format("penstock {} --help explains the options", verb);
     return fmt::format("there are --{}; penstock {} --help explains them", joined(words, ", --"),
                        verb);
   }

@@ -190,13 +190,14 @@ void require_memory(const ProfileRequest& request) {
   const Bytes each = state_bytes(chain_of(question_of(request), built_in_outline(*request.model)));
   const int ranks = 1 + request.beside;
   if (!available || Bytes{each.count * ranks} <= *available) return;
-  throw Error(ErrorKind::kMissingResource,
-              "the sections of " + request.name + " that would be run take " + to_text(each) +
-                  " of weights, gradients and optimizer state on each of " + std::to_string(ranks) +
-                  (ranks == 1 ? " rank" : " ranks") + ", and this machine has " +
-                  to_text(*available) +
-                  " to give\nhelp: profile on a larger machine, or with --beside 0; without "
-                  "measuring, penstock plan config.json --device h100-sxm estimates the times");
+  throw Error(
+      ErrorKind::kMissingResource,
+      "the sections of " + request.name + " that would be run take " + to_text(each) +
+          " of weights, gradients and optimizer state on each of " + std::to_string(ranks) +
+          (ranks == 1 ? " rank" : " ranks") + ", and this machine has " + to_text(*available) +
+          " to give\nhelp: profile on a larger machine" +
+          (ranks == 1 ? "" : ", or with --beside 0") +
+          "; without measuring, penstock plan config.json --device h100-sxm estimates the times");
 }
 
 }  // namespace

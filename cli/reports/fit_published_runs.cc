@@ -1,7 +1,8 @@
 // Fits the shares of peak rates that published steps imply. A step is nearly rest + products /
 // share + memory / share, so each run is planned three times and the tangent is fitted instead: by
-// bisection, so that the logarithms of measured over predicted have the mean zero, sets of runs
-// counting alike. What a device reaches that nobody measured is assumed, and marked so.
+// bisection, so that the logarithms of measured over predicted, each bounded, have the mean zero,
+// sets of runs counting alike. What a device reaches that nobody measured is assumed, and marked
+// so.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -33,8 +34,8 @@ constexpr double kShareOfOthers = 0.9, kErrorOfOthers = 1.5;
 constexpr std::size_t kSetsForOwnBand = 3;
 constexpr double kLeastMemory = 0.3, kMostMemory = 0.9, kMemoryStep = 0.01;
 
-// Squared up to here, the difference of two runs of one plan, and linear beyond: a set whose
-// software differs by more does not decide alone.
+// Squared up to here (assumed), linear beyond: a set whose software differs by more does not decide
+// alone.
 constexpr double kHuber = 0.05;
 double bounded(double error) { return std::clamp(error, -kHuber, kHuber); }
 double loss_of(double error) {
@@ -124,8 +125,8 @@ struct Fitted {
   std::map<std::string, double> products;  // by generation
 };
 
-// One share of the memory bandwidth for all generations: the one that leaves the least squares
-// of logarithms. Generations with one set say nothing about it.
+// One share of the memory bandwidth for all generations: the one that leaves the least loss.
+// Generations with one set say nothing about it.
 std::optional<Fitted> fit(const Chosen& runs) {
   std::map<std::string, Chosen> by_generation;
   for (const Known* one : runs) by_generation[one->generation()].push_back(one);

@@ -97,7 +97,7 @@ class SearchReport {
     data().notes = notes_of(question_);
     data().inputs = {{"profile", question_.profile.file}, {"cluster", question_.cluster.file}};
     data().not_searched = result_.not_searched;
-    data().not_modelled = not_modelled_here(question_, result_);
+    data().not_modelled = not_modelled_here(question_);
     data().gpus = question_.request.gpus;
     if (result_.best.empty()) return;
     data().flops = model_flops_of(question_, result_.best.front().plan.sequence_length);

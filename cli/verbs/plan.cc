@@ -194,7 +194,7 @@ PlanAnswer about_of(const Question& question, const SearchResult& result, const 
   about.question = short_question(question);
   about.gpus = question.request.gpus;
   about.flops = model_flops_of(question, result.best.front().plan.sequence_length);
-  about.not_modelled = not_modelled_here(question, result);
+  about.not_modelled = not_modelled_here(question);
   about.rivals = winner.rivals;
   about.training = winner.training;
   about.most_plans = static_cast<std::size_t>(question.request.top) / kTwins;
@@ -221,7 +221,7 @@ Json json_of(const Question& question, const SearchResult& result, const Winner&
   }
   set_search_result(json, result, flops ? &*flops : nullptr);
   if (flops) json.set("model_flops", to_json(*flops));
-  if (!result.best.empty()) json.set("not_modelled", strings(not_modelled_here(question, result)));
+  if (!result.best.empty()) json.set("not_modelled", strings(not_modelled_here(question)));
   Json rivals = Json::array();
   for (const Rival& rival : winner.rivals) rivals.push(rival_json(rival));
   json.set("compared_with", std::move(rivals));

@@ -57,14 +57,18 @@ struct PlannerOptions {
     options.repeated("--documents", "FILE", "as the job has them, in the same order", documents);
     options.option("--profile", "FILE",
                    "as the job has it; default: the one that PLAN was made from", profile);
-    options.option("--cluster", "FILE", "likewise, of the machine", cluster);
-    options.option("--ahead", "N", "steps beyond what ranks ask for; default 8", ahead);
-    options.option("--planner-threads", "N", "that plan at once; default 1", threads);
+    options.option("--cluster", "FILE",
+                   "as the job has it; default: the one that PLAN was made for", cluster);
+    options.option("--ahead", "N",
+                   "plan this many steps beyond the last that a rank asked for; default 8", ahead);
+    options.option("--planner-threads", "N", "threads that plan at the same time; default 1",
+                   threads);
     options.heading("The store");
     store.declare(options, "the Redis that plans go to; rediss:// with TLS");
     options.option("--time-out", "TIME",
-                   "without a store that answers and takes plans; default 1min", time_out);
-    options.option("--idle", "TIME", "in which the job asks for no plan; default 1h", idle);
+                   "end when the store has taken no plan for this long; default 1min", time_out);
+    options.option("--idle", "TIME",
+                   "end when the job has asked for no plan for this long; default 1h", idle);
     options.flag("--json", "what was planned as one JSON object", json);
   }
 };

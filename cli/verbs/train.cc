@@ -402,7 +402,7 @@ Answer train_as_rank(const Request& request, TrainingSignals& signals, Screen sc
   const RunEnd end =
       runs_as_threads(request) ? train_threads(job, hooks) : train_rank(job, *request.place, hooks);
   if (!first) return {"", end.requested ? kStopped : kYes};
-  if (stored) stored->end();
+  if (stored && !end.requested) stored->end();  // one that was asked to stop will be resumed
   return answer_of(request, *watched, documents ? &*documents : nullptr, end, screen);
 }
 

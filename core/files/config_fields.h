@@ -28,7 +28,7 @@ class ConfigFields {
   // The member, unless it is missing or null.
   [[nodiscard]] std::optional<JsonReader> present(std::string_view name);
   // The first of the names that is present, as a whole number in [least, kLargestSize], or a list
-  // of one such number for every layer.
+  // of such numbers (of layers) that are all the same.
   [[nodiscard]] std::optional<int> size(Names names, int least = 1);
   [[nodiscard]] std::optional<int> size(List names, int least = 1) {
     return size(Names(names.begin(), names.size()), least);

@@ -27,7 +27,7 @@ struct KnownFamily {
   bool multi_query = false;    // one key-value head where the file does not say
   bool expert_biases = false;  // of the router and of every expert
   bool attention_sinks = false;
-  int token_types = 0;  // rows of an encoder's table where the file does not say
+  int token_types = 0;  // rows of an encoder's table of token types where the file does not say
   int whole_every = 0;  // attention has a window except in every such layer; 0: in all
 };
 

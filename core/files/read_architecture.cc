@@ -243,12 +243,12 @@ class ArchitectureReader {
 
   // A known class has its gate in its code; of another the activation tells.
   bool is_gated() {
+    if (!family_) refuse_unknown_class();
     if (perceptron_) {
       const auto type = perceptron_->text("ffn_type");
       if (type) return type->find("glu") != std::string::npos;
     }
     if (family_) return family_->gated;
-    refuse_unknown_class();
     const std::string name = activation();
     const bool gated = name.empty() || is_gated_activation(name);
     const bool layer_norm = has_layer_norm();
@@ -322,6 +322,12 @@ class ArchitectureReader {
            std::to_string(model_.heads) + " heads; correct one of them");
     }
     const AttentionWindow window = read_attention_window(fields_, family(), model_.layers);
+    if (window.tokens > 0 && !family().causal) {
+      assume("attention reaches over the whole sequence, where in some layers it reaches " +
+             std::to_string(window.tokens) +
+             " tokens: longer sequences take less time than estimated");
+      return;
+    }
     model_.window = window.tokens;
     if (window.layers < model_.layers && window.tokens > 0) {
       assume("attention reaches back " + std::to_string(window.tokens) + " tokens in " +

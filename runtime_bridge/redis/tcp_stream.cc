@@ -114,9 +114,13 @@ std::unique_ptr<ByteStream> connect_tcp(const std::string& host, int port, Stead
   const int code = getaddrinfo(host.c_str(), std::to_string(port).c_str(), &wanted, &found);
   if (code != 0) throw StoreTrouble(host + ": " + gai_strerror(code));
   const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> addresses(found, freeaddrinfo);
+  std::ptrdiff_t left = 0;
+  for (const addrinfo* each = found; each != nullptr; each = each->ai_next) ++left;
   std::string why;
-  for (const addrinfo* each = found; each != nullptr; each = each->ai_next) {
-    if (auto stream = connected(*each, deadline)) return stream;
+  for (const addrinfo* each = found; each != nullptr; each = each->ai_next, --left) {
+    // One that swallows everything leaves the others their share of the time.
+    const SteadyTime now = steady_now();
+    if (auto stream = connected(*each, now + (deadline - now) / left)) return stream;
     why = std::strerror(errno);
   }
   throw StoreTrouble("cannot connect: " + why);

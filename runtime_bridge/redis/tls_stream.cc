@@ -41,6 +41,8 @@ std::unique_ptr<SSL_CTX, Free> context_of(const PlanStoreAddress& address) {
   std::unique_ptr<SSL_CTX, Free> context(SSL_CTX_new(TLS_client_method()));
   if (!context) throw Error(ErrorKind::kInternal, "OpenSSL: " + last_error());
   SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION);
+  // Of a key with a password nobody is asked for it: there may be no terminal, and a deadline.
+  SSL_CTX_set_default_passwd_cb(context.get(), [](char*, int, int, void*) { return 0; });
   SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, nullptr);
   if (address.authorities.empty()) {
     SSL_CTX_set_default_verify_paths(context.get());
@@ -65,8 +67,10 @@ std::unique_ptr<SSL_CTX, Free> context_of(const PlanStoreAddress& address) {
   return context;
 }
 
-constexpr const char* kOurCertificate =
-    "does it want a certificate of this side (--store-certificate, --store-key)?";
+constexpr const char* kWhatToCheck =
+    "does the server speak TLS on this port (else redis://)? Does it want a certificate of this "
+    "side "
+    "(--store-certificate, --store-key)?";
 
 class TlsStream : public ByteStream {
  public:
@@ -111,8 +115,7 @@ class TlsStream : public ByteStream {
       return run_below(operation, deadline);
     } catch (const StoreTrouble& trouble) {
       if (was_answered_) throw;
-      throw StoreTrouble(std::string(trouble.what()) + " before the first answer; " +
-                         kOurCertificate);
+      throw StoreTrouble(std::string(trouble.what()) + " before the first answer; " + kWhatToCheck);
     }
   }
 
@@ -148,9 +151,8 @@ class TlsStream : public ByteStream {
           "name the PEM file of whoever signed it with --store-ca, and the server as its "
           "certificate names it");
     }
-    refuse(
-        ErrorKind::kMissingResource, name_ + ": TLS: " + (why.empty() ? "failed" : why),
-        std::string("does the server speak TLS on this port (else redis://)? ") + kOurCertificate);
+    refuse(ErrorKind::kMissingResource, name_ + ": TLS: " + (why.empty() ? "failed" : why),
+           kWhatToCheck);
   }
 
   std::unique_ptr<ByteStream> below_;

@@ -44,6 +44,7 @@ TEST_CASE("a range where values are listed is answered by such a list") {
   CHECK(help("--vary P", "1..8") == "help: write the values with commas, for example 1,2,4,8");
   CHECK(help("-M", "3..6") == "help: write the values with commas, for example 3,6");
   CHECK(help("--gpus", "8..64").find("--vary gpus=8,16,32") != std::string::npos);
+  CHECK(help("-P", "8-4") == "help: write the values with commas, for example 4,8");
   // Numbers that no integer holds end the list, not the program.
   CHECK(help("-P", "99999999999999999999..5").starts_with("help: "));
 }

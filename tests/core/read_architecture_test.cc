@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <string>
+
 #include <doctest/doctest.h>
 
 #include "core/values/architecture.h"
@@ -55,6 +58,46 @@ TEST_CASE("latent attention, experts and dense layers of DeepSeek") {
   CHECK(model.dense_layers == std::vector<int>{0});
   REQUIRE(model.not_read.size() == 1);
   CHECK(model.not_read[0].starts_with("1 extra prediction layers"));
+}
+
+// Every family has its own way to say in which of 12 layers attention reaches 16 tokens back.
+TEST_CASE("a window in some of the layers is read, and said") {
+  const auto said = [](const std::string& fields) {
+    const Architecture model = read(
+        R"({"num_hidden_layers": 12, "hidden_size": 64, "num_attention_heads": 4,
+            "intermediate_size": 128, "vocab_size": 1000, "sliding_window": 16, )" +
+        fields + "}");
+    CHECK(model.window == 16);
+    for (const std::string& text : model.assumed) {
+      const std::string begin = "attention reaches back 16 tokens in ";
+      if (text.starts_with(begin)) return text.substr(begin.size(), text.find(';') - begin.size());
+    }
+    return std::string("all");
+  };
+  CHECK(said(R"("model_type": "mistral")") == "all");
+  CHECK(said(R"("model_type": "exaone4", "sliding_window_pattern": "LLLG")") == "9 of 12 layers");
+  CHECK(said(R"("model_type": "gemma3_text", "sliding_window_pattern": 6)") == "10 of 12 layers");
+  CHECK(said(R"("model_type": "mistral", "layer_types": ["full_attention", "sliding_attention",
+      "sliding_attention"])") == "2 of 12 layers");
+  CHECK(said(R"("model_type": "qwen2", "use_sliding_window": true, "max_window_layers": 8)") ==
+        "4 of 12 layers");
+  const auto without =
+      read("{" + std::string(kSizes) +
+           R"(, "model_type": "qwen2", "intermediate_size": 128, "sliding_window": 16})");
+  CHECK(without.window == 0);
+}
+
+TEST_CASE("a window of an encoder counts for nothing, and is said") {
+  const Architecture model = with(R"(, "model_type": "modernbert", "intermediate_size": 128,
+      "local_attention": 16, "global_attn_every_n_layers": 3)");
+  CHECK(model.window == 0);
+  const bool is_said =
+      std::any_of(model.assumed.begin(), model.assumed.end(), [](const std::string& text) {
+        return text.starts_with(
+            "attention reaches over the whole sequence, where in some layers "
+            "it reaches 16 tokens");
+      });
+  CHECK(is_said);
 }
 
 TEST_CASE("fields that nobody reads are named, and harmless ones are not") {

@@ -84,12 +84,14 @@ TEST_CASE("a short last micro-batch hides no more than its own backward") {
   CHECK(prices.step[0].unshard.duration == 2us);           // beside a full forward, as before
 }
 
-// Chunks 0 and 1 of one rank: behind the last B of chunk 1 (80 us of reduction) come two of chunk
-// 0.
+// Chunks 0 and 1 of one rank, of which the second takes longer: behind the last B of chunk 1 (80 us
+// of reduction) come one or two of chunk 0.
 TEST_CASE("the reduction of a later chunk hides behind the backwards of the one before") {
   StagePrices prices = one_stage();
   prices.stages = 2;
   prices.compute.push_back(prices.compute[0]);
+  prices.compute[1].fused_backward.duration = 75us;
+  prices.compute[1].forward.duration = 10us;
   prices.step.push_back(prices.step[0]);
   const StagePrices whole = prices;
   BucketRule rule{false};

@@ -6,7 +6,8 @@
 Every line of a fenced block that starts with "penstock" is a command and must succeed. In a block
 whose commands start with "$ penstock" the lines below a command are its output: each must be there,
 in this order, with nothing in between, but a line "..." stands for any lines, and what follows the
-last line needs no saying when that is "...". --update rewrites outputs that are shown whole. Where the exit code is not 0, a last line says "exit N".
+last line needs no saying when that is "...". Where the exit code is not 0, a last line says "exit N".
+--update rewrites outputs that are shown whole.
 
 The commands of one document run one after the other in one folder, which has the repository's data/
 and the files that examples like to name: profile.json and cluster.json (the quickstart's), other.json
@@ -116,7 +117,7 @@ def rewrite(document, shown, output):
     with open(document, encoding="utf-8") as file:
         text = file.read()
     with open(document, "w", encoding="utf-8") as file:
-        file.write(text.replace("\n".join(shown), "\n".join(output)))
+        file.write(text.replace("\n".join(shown), "\n".join(output), 1))
 
 
 def check(programs, document, seen):

@@ -135,3 +135,25 @@ TEST_CASE("tensor degrees that do not divide heads and perceptrons are none") {
   CHECK_FALSE(divides(llama, 16));                 // 8 key-value heads
   CHECK_FALSE(divides(shipped_model("gpt2"), 8));  // 12 heads
 }
+
+// 4 tokens of width 8, 10 words, 2 bytes: 40 logits, 32 elements of the head's input, 80 weights.
+// Kept are that input twice and the logits, in 2 bytes where the loss overwrites them with
+// gradients and else in 4; of the passes, 6 over the input and one over the weights, the logits are
+// then written and read forward, read and overwritten backward.
+TEST_CASE("a loss that overwrites the logits keeps them once, in their own precision") {
+  const Architecture model = model_of(
+      R"({"num_hidden_layers": 1, "hidden_size": 8, "num_attention_heads": 1,
+          "intermediate_size": 16, "vocab_size": 10})");
+  CountKey key = key_of(1, 1, 4);
+  const SectionCounts apart = count_end(model, EndKind::kNormAndHead, key);
+  key.loss_in_place = true;
+  const SectionCounts in_place = count_end(model, EndKind::kNormAndHead, key);
+  CHECK(in_place.stash == Bytes{2 * 32 * 2 + 40 * 2});
+  CHECK(apart.stash == Bytes{2 * 32 * 2 + 40 * 4});
+  const double around = (6 * 32 + 80) * 2;
+  CHECK(in_place.forward.bytes == around + 2 * 2 * 40);
+  CHECK(in_place.backward.bytes == 2 * around + 2 * 2 * 40);
+  CHECK(apart.forward.bytes == around + 4 * 4 * 40);
+  CHECK(in_place.working_peak == Bytes{2 * 80});  // gradients of the weights
+  CHECK(apart.working_peak == Bytes{6 * 40});     // logits and their gradients
+}

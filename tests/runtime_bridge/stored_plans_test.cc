@@ -229,7 +229,8 @@ class MadePlans : public JobPlans {
 // A planner in a thread.
 class Planner {
  public:
-  explicit Planner(MemoryValues& values, std::int64_t fails_at = -1, Duration time_out = 1h) {
+  explicit Planner(MemoryValues& values, std::int64_t fails_at = -1, Duration time_out = 1h,
+                   Duration idle = 1h) {
     options_.name = "j";
     options_.process = "pid 2 on host b";
     options_.layout = layout_text(tiny_plan());
@@ -237,6 +238,7 @@ class Planner {
     options_.threads = 2;
     options_.beat = 5ms;
     options_.time_out = time_out;
+    options_.idle = idle;
     hooks_.open = [&values] { return std::make_unique<MemoryPlanStore>(values); };
     hooks_.begin = [fails_at](const PlanJob&) { return std::make_unique<MadePlans>(fails_at); };
     hooks_.note = [](const std::string&) {};
@@ -280,6 +282,7 @@ TEST_CASE("a planner serves a job to its end, through losses of the store, and t
   CHECK(planner.served().next_step == 20);
   CHECK(planner.served().starts == 1);
   CHECK_FALSE(planner.served().stopped);
+  CHECK(planner.served().written_again > 0);
   CHECK(values.values.empty());
 }
 
@@ -315,6 +318,26 @@ TEST_CASE("a store that stays full or away ends the planner at its time-out, by 
   Planner planner(values, -1, 50ms);
   planner.join();
   CHECK(planner.words().starts_with("memory: its memory is full\nhelp: "));
+}
+
+TEST_CASE("a planner that nobody asks for plans ends after its idle time, by name") {
+  MemoryValues values;
+  Planner planner(values, -1, 1h, 50ms);
+  planner.join();
+  CHECK(planner.words().starts_with("job 'j' has asked for no plan for 0 s\nhelp: "));
+}
+
+TEST_CASE("a run that ends waits for no plan that somebody wanted ahead") {
+  MemoryValues values;
+  const auto first = rank(values, job(), true, 1h);
+  std::string words;
+  std::thread plans_ahead([&] { words = tests::message_of([&] { (void)first->plan(3); }); });
+  // Until it waits: it has told the planner of the job.
+  while (!MemoryPlanStore(values).wait_for(PlanKeys("j").job(), "", 5ms).value) {
+  }
+  first->end();
+  plans_ahead.join();
+  CHECK(words == "the run ends: no plan is waited for");
 }
 
 TEST_CASE("a planner that is asked to stop does") {

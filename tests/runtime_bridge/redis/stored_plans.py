@@ -75,6 +75,12 @@ class StoredPlans(train_documents.TrainDocuments):
         self.addCleanup(lambda: (job.kill(), job.communicate()))
         return job
 
+    def keys_left(self):
+        done = subprocess.run(
+            [os.path.join(os.path.dirname(REDIS_SERVER), "redis-cli"), "-p", str(self.port), "--no-auth-warning",
+             "-a", PASSWORD, "keys", "penstock:*"], capture_output=True, text=True, check=True)
+        return done.stdout.strip()
+
     def end_of(self, process, exit_code=0):
         text, words = process.communicate(timeout=LIMIT)
         self.assertEqual(process.returncode, exit_code, words)
@@ -116,6 +122,7 @@ class StoredPlans(train_documents.TrainDocuments):
                 self.start_server()
         self.end_of(job)
         text, _ = self.end_of(planner)
+        self.assertEqual(self.keys_left(), "")
         self.check_same_bytes("hurt", "own")
         self.check_epochs(self.steps("hurt"))
         self.assertEqual(json.loads(text)["next_step"], STEPS)

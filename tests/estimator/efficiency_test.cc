@@ -1,0 +1,33 @@
+#include "estimator/efficiency.h"
+
+#include <doctest/doctest.h>
+
+#include "core/values/device_sheet.h"
+
+using namespace penstock;
+
+// One product of 1,000 rows takes 2 * 1,000 * weights / (share * 1e12) s. Experts of 2^24 weights
+// and fewer get 60 %, of 2^28 and more all, and of 2^26 what lies in the middle of their
+// logarithms.
+TEST_CASE("grouped products of large experts reach what other products do") {
+  DeviceSheet sheet;
+  sheet.memory_bandwidth.value = 1e12;
+  sheet.node.bandwidth.value = 1e12;
+  EfficiencyCurve curve;
+  curve.eager = true;  // shapes count for nothing
+  curve.terms = {.products = 1.0, .memory = 1.0, .link = 1.0};
+  curve.terms.experts = 0.6;
+  const Rates rates = rates_of(sheet, 1e12, curve, AttentionKernel::kFlash2, 1024, 128);
+  const auto share_of = [&](int width, int inner) {
+    Work work;
+    work.products = {{1000.0, static_cast<double>(width), static_cast<double>(inner), 1.0,
+                      ProductKind::kGrouped}};
+    const double seconds = times_of(work, Direction::kForward, Place::kLayer, rates).experts;
+    return 2.0 * 1000.0 * width * inner / 1e12 / seconds;
+  };
+  CHECK(share_of(1 << 10, 1 << 10) == doctest::Approx(0.6));
+  CHECK(share_of(1 << 12, 1 << 12) == doctest::Approx(0.6));
+  CHECK(share_of(1 << 13, 1 << 13) == doctest::Approx(0.8));
+  CHECK(share_of(1 << 14, 1 << 14) == doctest::Approx(1.0));
+  CHECK(share_of(1 << 15, 1 << 15) == doctest::Approx(1.0));
+}
