@@ -6,6 +6,7 @@
 
 #include <doctest/doctest.h>
 
+#include "core/values/error.h"
 #include "tests/trainers/lint_reports.h"
 #include "trainers/lint/lint.h"
 #include "trainers/trainer_table.h"
@@ -224,6 +225,17 @@ TEST_CASE("W060: names of other versions, mistyped keys, schedules that are not 
         "pipeline_parallel_schedule = \"1F1B\"");
   CHECK(fix("pipeline_parallel_schedule = \"_PipelineScheduleRuntime\"\n", "0.2").find("1F1B") !=
         std::string::npos);
+}
+
+TEST_CASE("a script that starts no rank is refused where it says so") {
+  std::string refusal;
+  try {
+    lint("#!/bin/bash\nNGPU=0 ./run_train.sh --parallelism.pipeline_parallel_degree=4\n", "run.sh",
+         *find_trainer_row("torchtitan"), {});
+  } catch (const Error& error) {
+    refusal = error.what();
+  }
+  CHECK(refusal == "run.sh:2: NGPU: '0' starts no rank\nhelp: write NGPU=1 or more");
 }
 
 TEST_CASE("flags of a script override, and NGPU says how many") {

@@ -234,21 +234,21 @@ void take_all(const ShellScript& shell, LaunchScript& script) {
   part_launcher(script, all);
 }
 
-std::optional<int> variable(const ShellScript& shell, const std::string& name) {
+std::optional<int> variable(const ShellScript& shell, const std::string& name,
+                            const LaunchSettings& launcher) {
   const auto found = shell.sets.find(name);
   if (found == shell.sets.end() || found->second.size() != 1) return {};
-  LaunchSettings one("");
   const ShellWord& word = found->second.front();
-  LaunchSetting setting;
-  setting.name = name;
-  setting.value = Json(word.text);
-  setting.unresolved = word.unresolved;
-  const bool is_number = !word.text.empty() && word.text.size() < 7 &&
+  const bool is_number = word.unresolved.empty() && !word.text.empty() && word.text.size() < 7 &&
                          word.text.find_first_not_of("0123456789") == std::string::npos;
   if (!is_number) return {};
-  one.add(std::move(setting));
-  const auto number = one.number(name);
-  return number ? std::optional<int>(static_cast<int>(number->value)) : std::nullopt;
+  const int number = std::stoi(word.text);
+  if (number < 1) {
+    launcher.refuse({name, Json(word.text), word.line, "", ""},
+                    fmt::format("'{}' starts no rank", word.text),
+                    fmt::format("write {}=1 or more", name));
+  }
+  return number;
 }
 
 // What torchrun, deepspeed and accelerate are told; the last one to say it wins.
@@ -279,12 +279,12 @@ void count_gpus(const ShellScript& shell, LaunchScript& script) {
     if (all <= kMost) script.gpus = static_cast<int>(all);
     return;
   }
-  script.gpus = variable(shell, "NGPU");
+  script.gpus = variable(shell, "NGPU", launcher);
   if (script.gpus) return;
   // srun starts a task per GPU: what #SBATCH asks for is the job.
-  const auto hosts = variable(shell, "SLURM_NNODES");
-  auto of_host = variable(shell, "SLURM_GPUS_PER_NODE");
-  if (!of_host) of_host = variable(shell, "SLURM_NTASKS_PER_NODE");
+  const auto hosts = variable(shell, "SLURM_NNODES", launcher);
+  auto of_host = variable(shell, "SLURM_GPUS_PER_NODE", launcher);
+  if (!of_host) of_host = variable(shell, "SLURM_NTASKS_PER_NODE", launcher);
   if (!hosts || !of_host) return;
   const std::int64_t all = product_of({*hosts, *of_host});
   if (all >= 1 && all <= kMost) script.gpus = static_cast<int>(all);
