@@ -109,6 +109,7 @@ bool any_is_void(const ModelSamples& samples) {
 void add_profile(const ProfileRequest& request, const Measured& measured, const Machine& machine,
                  const Outputs& outputs, Results& results) {
   const ModelSamples& samples = *measured.sections;
+  for (const std::string& remark : samples.remarks) results.notes.push_back(remark);
   for (const std::string& section : samples.not_split) {
     results.notes.push_back("backward not split: " + section + "; its I includes the work of W");
   }

@@ -39,6 +39,7 @@ struct ModelSamples {
   std::vector<ChainSamples> chains;         // one per size and mode
   std::int64_t chain_parameters = 0;
   double state_bytes_per_parameter = 0.0;  // held before the first step, counted
+  std::vector<std::string> remarks;        // of the archive, for people
   std::vector<std::string> not_split;      // sections whose I does the work of W too
   std::vector<std::string> not_measured;   // "b = 4, recompute full"
 

@@ -15,6 +15,7 @@
 #include <torch/csrc/jit/passes/canonicalize.h>
 
 #include "core/values/error.h"
+#include "training/torch/changed_buffers.h"
 #include "training/torch/element_types.h"
 #include "training/torch/load_archive.h"
 #include "training/torch/model_inputs.h"
@@ -136,10 +137,11 @@ class ScriptModel : public Model {
 
   // Gradients of a section are compared and dropped behind its backward, so that no more than the
   // gradients of the whole and the sections' weights are in memory at once.
-  void check_division(std::int64_t tokens) const override {
+  std::vector<std::string> check_division(std::int64_t tokens) const override {
     const std::scoped_lock lock(generator_lock());
     Run expected = whole_run(inputs_of(2, tokens, {}), tokens);
-    if (!is_divided()) return;
+    std::vector<std::string> remarks = std::move(expected.remarks);
+    if (!is_divided()) return remarks;
     // A bias in front of a norm has a gradient of zero, and what is left of it is rounding.
     double largest = 0.0;
     for (const auto& [name, gradient] : expected.gradients) {
@@ -157,12 +159,14 @@ class ScriptModel : public Model {
       }
     });
     if (!expected.gradients.empty()) refuse_gradient(expected.gradients.begin()->first);
+    return remarks;
   }
 
  private:
   struct Run {
     at::Tensor result;
     std::map<std::string, at::Tensor> gradients;  // by the first name of the weight
+    std::vector<std::string> remarks;
     void add(const std::string& name, const at::Tensor& gradient) {
       if (!gradient.defined()) return;
       at::Tensor& sum = gradients[name];
@@ -208,8 +212,31 @@ class ScriptModel : public Model {
     for (std::size_t i = 0; i < weights.size(); ++i) {
       run.add(weights[i].name, whole->weights()[i].grad());
     }
+    run.remarks = remarks_of(*whole, module, inputs);
     let_go_of_tensors(module);
     return run;
+  }
+
+  // Of forward as it trains: the second time it finds the buffers as the first time left them.
+  [[nodiscard]] static std::vector<std::string> remarks_of(SectionModule& whole,
+                                                           const torch::jit::Module& module,
+                                                           const Tensors& inputs) {
+    const BuffersBefore before(module);
+    if (before.empty()) return {};
+    const at::NoGradGuard no_graph;
+    whole.set_training(true);
+    const auto result = [&] {
+      seed_generator(at::Device("cpu"), kSeed);
+      return whole.forward({}, inputs, {})[0];
+    };
+    try {
+      const at::Tensor first = result();
+      const std::vector<std::string> changed = before.changed();
+      if (changed.empty() || is_close(result(), first, largest_in(first))) return {};
+      return {losses_depend_on_replicas(changed)};
+    } catch (const std::exception&) {
+      return {};  // it is refused when it is measured
+    }
   }
 
   struct Pass {

@@ -80,6 +80,25 @@ TEST_CASE("a residual model can be cut between its operations, at every node tha
   CHECK(boundary[0].has_gradient);
 }
 
+// A buffer that forward only writes, as a batch norm its running means, makes no difference.
+TEST_CASE("a model that reads a buffer which it changes says that losses depend on replicas") {
+  const auto remarks_of = [](const std::string& body, const std::string& name) {
+    Module model = around("");
+    Module with_buffer = module_of("Following");
+    with_buffer.register_parameter("tokens", model.attr("tokens").toTensor(), false);
+    with_buffer.register_buffer("mean", at::zeros({16}));
+    with_buffer.define("def forward(self, x):\n  h = torch.embedding(self.tokens, x)\n" + body +
+                       "  return torch.linear(h, self.tokens)\n");
+    const Archive archive(with_buffer, name);
+    return make_script_model(archive.description())->check_division(12);
+  };
+  const std::string follow = "  self.mean.mul_(0.9).add_(h.detach().mean([0, 1]), alpha=0.1)\n";
+  CHECK(remarks_of(follow, "writes").empty());
+  CHECK(remarks_of(follow + "  h = h - self.mean\n", "reads") ==
+        std::vector<std::string>{"forward reads buffers that it changes (mean): with DP > 1 every "
+                                 "replica follows its own samples, so losses depend on DP"});
+}
+
 TEST_CASE("a tensor that is added to in place is as good as a new one where nobody else sees it") {
   const Archive archive(gpt("s = self.second.forward(h) * 2\n  s += h\n  h = s"), "in_place");
   CHECK(all_cuts(archive) ==
