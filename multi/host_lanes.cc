@@ -10,7 +10,8 @@ HostLanes::HostLanes(int gpus, const HostLinks& links)
       gpus_per_link_(links.gpus_per_link),
       links_((gpus + links.gpus_per_link - 1) / links.gpus_per_link),
       lanes_(static_cast<std::size_t>(gpus_ * directions_)),
-      link_(static_cast<std::size_t>(links_ * directions_)) {}
+      link_(static_cast<std::size_t>(links_ * directions_)),
+      next_ends_(link_.size()) {}
 
 std::size_t HostLanes::link_of(std::size_t lane) const {
   const auto gpus = static_cast<std::size_t>(gpus_);
@@ -52,28 +53,22 @@ void HostLanes::advance(std::size_t link, Duration now) {
 }
 
 void HostLanes::find_next_end(std::size_t link) {
-  Link& shared = link_[link];
+  const Link& shared = link_[link];
+  if (shared.running == 0) return next_ends_.clear(link);
   std::optional<std::int64_t> least;
   const Range lanes = lanes_of(link);
   for (std::size_t i = lanes.first; i < lanes.end; ++i) {
     if (lanes_[i].runs) least = std::min(least.value_or(lanes_[i].left), lanes_[i].left);
   }
   const std::int64_t parts = least.value_or(0) * shared.running;
-  shared.next_end = shared.since + Duration{(parts + kPartsOfNs - 1) / kPartsOfNs};
-}
-
-std::optional<Duration> HostLanes::next_end() const {
-  std::optional<Duration> next;
-  for (const Link& link : link_) {
-    if (link.running > 0 && (!next || link.next_end < *next)) next = link.next_end;
-  }
-  return next;
+  next_ends_.set(link, shared.since + Duration{(parts + kPartsOfNs - 1) / kPartsOfNs});
 }
 
 std::vector<HostCopy> HostLanes::end_at(Duration now) {
   std::vector<HostCopy> ended;
-  for (std::size_t link = 0; link < link_.size(); ++link) {
-    if (link_[link].running == 0 || link_[link].next_end != now) continue;
+  for (std::size_t from = 0; const auto found = next_ends_.first_until(now, from);) {
+    const std::size_t link = *found;
+    from = link + 1;
     advance(link, now);
     const Range lanes = lanes_of(link);
     for (std::size_t i = lanes.first; i < lanes.end; ++i) {

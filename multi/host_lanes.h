@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "multi/earliest.h"
 #include "multi/unit_task.h"
 
 namespace penstock {
@@ -30,7 +31,7 @@ class HostLanes {
   std::vector<HostCopy> begin(Duration now, const MayBegin& may_begin);
 
   // When the next copy ends; nothing while none runs.
-  [[nodiscard]] std::optional<Duration> next_end() const;
+  [[nodiscard]] std::optional<Duration> next_end() const { return next_ends_.time(); }
   // Those that end at `now`, which next_end() said, by GPU.
   std::vector<HostCopy> end_at(Duration now);
 
@@ -43,7 +44,6 @@ class HostLanes {
   struct Link {
     Duration since{};  // until then `left` of its lanes is up to date
     int running = 0;
-    Duration next_end{};  // where one runs
   };
   // The lanes of a link, [first, end).
   struct Range {
@@ -60,6 +60,7 @@ class HostLanes {
   std::vector<Lane> lanes_;         // [direction * gpus + gpu]
   std::vector<std::size_t> heads_;  // lanes that wait and do not run, ascending
   std::vector<Link> link_;          // [direction * links + link]
+  Earliest next_ends_;              // of links where a copy runs
 };
 
 // Parts of a nanosecond: 840 is a multiple of 1 to 8, so that up to eight GPUs share exactly. With

@@ -8,9 +8,11 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
+#include <bit>
+#include <cstdint>
 #include <optional>
 
+#include "multi/earliest.h"
 #include "multi/host_lanes.h"
 
 namespace penstock {
@@ -28,7 +30,6 @@ struct Gpu {
   int running = kNone, reserved = kNone;
   int running_slot = 0, reserved_slot = 0;  // the former: of the last unit that ran
   bool is_loaded = false;                   // what is reserved
-  Duration ends{};                          // what runs
   Duration waits_since{};                   // since when it could run what it has chosen
   std::array<Slot, 2> slots{};
 };
@@ -41,6 +42,33 @@ struct TaskState {
   std::vector<int> storing;            // by shard: copies of it under way to the host
 };
 
+// GPUs, by number: with as many tasks as GPUs and more, few of them are in it at a time.
+class GpuSet {
+ public:
+  explicit GpuSet(std::size_t all) : words_((all + kBits - 1) / kBits), all_(all) {
+    for (std::size_t g = 0; g < all; ++g) insert(static_cast<int>(g));
+  }
+  void insert(int g) { word_of(g) |= bit_of(g); }
+  void erase(int g) { word_of(g) &= ~bit_of(g); }
+  // The first that is `g` or behind it.
+  [[nodiscard]] int from(int g) const {
+    for (auto at = static_cast<std::size_t>(g); at < all_; at = (at / kBits + 1) * kBits) {
+      const std::uint64_t rest = words_[at / kBits] >> (at % kBits);
+      if (rest != 0) return static_cast<int>(at) + std::countr_zero(rest);
+    }
+    return kNone;
+  }
+
+ private:
+  static constexpr std::size_t kBits = 64;
+  std::uint64_t& word_of(int g) { return words_[static_cast<std::size_t>(g) / kBits]; }
+  static std::uint64_t bit_of(int g) {
+    return std::uint64_t{1} << (static_cast<std::size_t>(g) % kBits);
+  }
+  std::vector<std::uint64_t> words_;
+  std::size_t all_;
+};
+
 class Replay {
  public:
   Replay(const std::vector<UnitTask>& tasks, int gpus, const HostLinks& links,
@@ -49,6 +77,8 @@ class Replay {
         rules_(rules),
         lanes_(gpus, links),
         gpus_(static_cast<std::size_t>(gpus)),
+        unit_ends_(gpus_.size()),
+        choosing_(gpus_.size()),
         states_(tasks.size()) {
     for (std::size_t t = 0; t < tasks.size(); ++t) {
       const auto shards = static_cast<std::size_t>(tasks[t].shards());
@@ -67,10 +97,10 @@ class Replay {
         end_copies(lanes_.end_at(now_));
         settle(kNone);
       }
-      for (std::size_t g = 0; g < gpus_.size(); ++g) {
-        if (gpus_[g].running == kNone || gpus_[g].ends != now_) continue;
-        end_unit(static_cast<int>(g));
-        settle(static_cast<int>(g));
+      for (std::size_t from = 0; const auto g = unit_ends_.first_until(now_, from);) {
+        from = *g + 1;
+        end_unit(static_cast<int>(*g));
+        settle(static_cast<int>(*g));
       }
     }
     out_.makespan = now_;
@@ -85,11 +115,9 @@ class Replay {
   bool has_units(int t) { return state(t).next < task(t).executions(); }
 
   std::optional<Duration> next_event() const {
-    std::optional<Duration> next = lanes_.next_end();
-    for (const Gpu& gpu : gpus_) {
-      if (gpu.running != kNone && (!next || gpu.ends < *next)) next = gpu.ends;
-    }
-    return next;
+    const std::optional<Duration> copy = lanes_.next_end(), unit = unit_ends_.time();
+    if (copy && unit) return std::min(*copy, *unit);
+    return copy ? copy : unit;
   }
 
   // What counts when a GPU chooses. Of a task in flight the unit that runs is not in it.
@@ -159,6 +187,7 @@ class Replay {
   void reserve(int g, int t) {
     Gpu& on = gpu(g);
     on.reserved = t;
+    choosing_.erase(g);
     if (on.running == kNone) on.waits_since = now_;
     state(t).is_idle = false;
     last_taken_ = t;
@@ -193,8 +222,10 @@ class Replay {
     on.running = t;
     on.running_slot = on.reserved_slot;
     on.reserved = kNone;
-    on.ends = now_ + unit.compute;
-    if (rules_.keep_runs) out_.runs.push_back({g, t, of_task.next, now_, on.ends});
+    choosing_.insert(g);
+    const Duration end = now_ + unit.compute;
+    unit_ends_.set(static_cast<std::size_t>(g), end);
+    if (rules_.keep_runs) out_.runs.push_back({g, t, of_task.next, now_, end});
     of_task.left -= unit.compute;
     ++of_task.next;
   }
@@ -209,6 +240,7 @@ class Replay {
       lanes_.add({false, g, on.running_slot, t, unit.shard, unit.store});
     }
     on.running = kNone;
+    unit_ends_.clear(static_cast<std::size_t>(g));
     on.waits_since = now_;
     if (on.reserved != t) state(t).is_idle = true;
     if (!has_units(t)) out_.ends[static_cast<std::size_t>(t)] = now_;
@@ -253,12 +285,11 @@ class Replay {
 
   // GPUs that run nothing choose first: they can begin at once. `first`: whose unit has just ended.
   void settle(int first) {
-    const int count = static_cast<int>(gpus_.size());
-    for (int g = 0; g < count; ++g) {
-      if (gpu(g).running == kNone && gpu(g).reserved == kNone) choose_for(g);
+    for (int g = choosing_.from(0); g != kNone; g = choosing_.from(g + 1)) {
+      if (gpu(g).running == kNone) choose_for(g);
     }
     if (first != kNone) look_ahead(first);
-    for (int g = 0; g < count; ++g) look_ahead(g);
+    for (int g = choosing_.from(0); g != kNone; g = choosing_.from(g + 1)) look_ahead(g);
   }
   void look_ahead(int g) {
     if (gpu(g).running != kNone && gpu(g).reserved == kNone) choose_for(g);
@@ -272,6 +303,8 @@ class Replay {
   const UnitRules& rules_;
   HostLanes lanes_;
   std::vector<Gpu> gpus_;
+  Earliest unit_ends_;  // by GPU, of those that run
+  GpuSet choosing_;     // GPUs that have reserved nothing
   std::vector<TaskState> states_;
   UnitReplay out_;
   Duration now_{};

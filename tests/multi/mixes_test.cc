@@ -45,6 +45,8 @@ std::vector<UnitTask> equal_tasks(int count) {
 }  // namespace
 
 TEST_CASE("Sharded-LRTF stays within 1.06 of the bound on mixed tasks, the best within 1.02") {
+  double sum = 0.0;
+  int mixes = 0;
   for (std::uint64_t seed = 1; seed <= (testing::kWatched ? 2 : 10); ++seed) {
     for (const int gpus : {4, 8}) {
       CAPTURE(seed);
@@ -53,6 +55,8 @@ TEST_CASE("Sharded-LRTF stays within 1.06 of the bound on mixed tasks, the best 
       const double lrtf = to_bound(tasks, gpus, {NextTask::kLongestRemaining, {}, false});
       const double turns = to_bound(tasks, gpus, {NextTask::kRoundRobin, {}, false});
       const double whole = to_bound(tasks, gpus, {NextTask::kWholeTasks, {}, false});
+      sum += lrtf;
+      ++mixes;
       CHECK(lrtf >= 1.0);
       CHECK(lrtf <= 1.06);
       CHECK(whole >= 1.0);
@@ -66,16 +70,17 @@ TEST_CASE("Sharded-LRTF stays within 1.06 of the bound on mixed tasks, the best 
       CHECK(std::min({searched, turns, whole}) <= 1.02);
     }
   }
+  CHECK(sum / mixes <= 1.01);
 }
 
-// n = 12, G = 8: T = 120 s; the bound 1.5 T; whole tasks 2 T. n = 9: bound 1.125 T = 135 s; LRTF
-// ends within two units of it.
+// n = 12, G = 8: T = 120 s; the bound 1.5 T; whole tasks 2 T. n = 9: bound 1.125 T = 135 s; the
+// table has 1.008 for LRTF.
 TEST_CASE("equal tasks: whole ones leave GPUs idle, units do not") {
   const UnitRules lrtf{NextTask::kLongestRemaining, {}, false};
   const UnitRules whole{NextTask::kWholeTasks, {}, false};
   CHECK(to_bound(equal_tasks(12), 8, lrtf) == 1.0);
   CHECK(to_bound(equal_tasks(12), 8, whole) == doctest::Approx(1.3333).epsilon(1e-4));
-  CHECK(to_bound(equal_tasks(9), 8, lrtf) <= 137.0 / 135.0);
+  CHECK(to_bound(equal_tasks(9), 8, lrtf) <= 1.008);
   CHECK(to_bound(equal_tasks(9), 8, whole) == doctest::Approx(1.7778).epsilon(1e-4));
 }
 
