@@ -106,8 +106,11 @@ std::string grounds_text(const SpillReport& report, std::size_t width, bool in_f
   if (!in_full) {
     return wrapped("Assumed, not measured: the host and its link (-v).", width, "", "");
   }
-  return fmt::format("Closed form: {}\n\n", to_text(report.closed_form)) +
-         wrapped(report.notes, width, "", "  ");
+  const std::string others = fmt::format(
+      "Closed form: {}. With a load before every unit but the first, as Hydra does it: {}; without "
+      "double buffering: {}.",
+      to_text(report.closed_form), to_text(report.with_reloads), to_text(report.with_one_slot));
+  return wrapped(others, width, "", "") + '\n' + wrapped(report.notes, width, "", "  ");
 }
 
 // With the first `shown` rows of the table.
@@ -133,6 +136,16 @@ Json shard_json(const SpillReportShard& shard) {
       .set("back_ns", ns(shard.back))
       .set("load_ns", ns(shard.load))
       .set("store_ns", ns(shard.store));
+}
+
+Json unit_json(const SpillReportUnit& unit) {
+  return Json::object()
+      .set("kind", unit.kind)
+      .set("pass", unit.pass)
+      .set("shard", unit.shard)
+      .set("bytes_in", unit.in.count)
+      .set("bytes_out", unit.out.count)
+      .set("compute_ns", ns(unit.compute));
 }
 
 }  // namespace
@@ -161,6 +174,8 @@ Json spill_json(const SpillReport& report) {
       .set("step_time_low_ns", ns(prediction.step_time_low))
       .set("step_time_high_ns", ns(prediction.step_time_high))
       .set("closed_form_ns", ns(report.closed_form))
+      .set("with_reloads_ns", ns(report.with_reloads))
+      .set("with_one_slot_ns", ns(report.with_one_slot))
       .set("compute_ns", ns(report.compute))
       .set("loading_ns", ns(report.loading))
       .set("hidden_share", report.hidden);
@@ -172,6 +187,7 @@ Json spill_json(const SpillReport& report) {
       .set("stored_bytes", report.stored.count);
   json.set("partition", report.partition);
   json.set("shards", array_of(report.shards, shard_json));
+  json.set("units", array_of(report.units, unit_json));
   return json.set("notes", strings(report.notes));
 }
 

@@ -17,14 +17,24 @@ struct SpillReportShard {
   Duration forward{}, back{}, load{}, store{};  // of one pass
 };
 
+struct SpillReportUnit {
+  const char* kind = "F";  // "F", "FB", "B"
+  int pass = 0, shard = 0;
+  Bytes in, out;
+  Duration compute{};
+};
+
 struct SpillReport {
   std::string question;  // one line
   const PlanFile* file = nullptr;
   std::vector<SpillReportShard> shards;
-  std::string partition;  // "the greedy partition", ...
+  std::vector<SpillReportUnit> units;  // of a step
+  std::string partition;               // "the greedy partition", ...
   int passes = 1;
   bool updates_on_host = true;
   Duration compute{}, closed_form{}, loading{};
+  // A step that loads before every unit but the first, and one that has a single slot.
+  Duration with_reloads{}, with_one_slot{};
   double hidden = 0.0;             // of `loading`
   Bytes host, host_memory;         // taken, and there
   Bytes loaded, stored;            // in a step

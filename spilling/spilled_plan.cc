@@ -11,8 +11,10 @@
 
 #include <fmt/format.h>
 
+#include "core/values/durations.h"
 #include "core/values/error.h"
 #include "costmodel/price_stages.h"
+#include "simulator/simulate.h"
 #include "spilling/spilled_prices.h"
 
 namespace penstock {
@@ -181,6 +183,53 @@ class Spill {
 };
 
 }  // namespace
+
+std::vector<SpilledUnit> units_of_step(const SpilledPlan& plan) {
+  const PlanFile& file = plan.file;
+  const auto per_pass = file.program.micro_batches.size() / static_cast<std::size_t>(plan.passes);
+  std::vector<SpilledUnit> units;
+  std::vector<Bytes> loaded(plan.shards.size());
+  for (const Action& action : file.program.actions) {
+    const int shard = action.stage.value;
+    const ActionRule& rule = rule_of(action.kind);
+    const PricedPlace place = priced_place(file.program, action);
+    if (rule.lane == Lane::kCopyIn) {
+      loaded[static_cast<std::size_t>(shard)] += payload_of(file.prices, action.kind, place);
+    } else if (rule.lane == Lane::kCopyOut) {
+      const auto of_shard =
+          std::find_if(units.rbegin(), units.rend(),
+                       [&](const SpilledUnit& unit) { return unit.shard == shard; });
+      of_shard->out += payload_of(file.prices, action.kind, place);
+    } else if (action.micro_batch != kNoMicroBatch) {
+      const int pass = static_cast<int>(action.micro_batch.value / per_pass);
+      if (units.empty() || units.back().shard != shard || units.back().pass != pass) {
+        SpilledUnit& begun = units.emplace_back();
+        begun.pass = pass;
+        begun.shard = shard;
+        begun.in = std::exchange(loaded[static_cast<std::size_t>(shard)], Bytes{});
+      }
+      SpilledUnit& unit = units.back();
+      unit.compute += price_alone(file.prices, action.kind, place);
+      (action.kind == ActionKind::kForward ? unit.forward : unit.backward) = true;
+    }
+  }
+  // What a step loads at its end is for the first units of the next one.
+  for (SpilledUnit& unit : units) {
+    unit.in += std::exchange(loaded[static_cast<std::size_t>(unit.shard)], Bytes{});
+  }
+  return units;
+}
+
+Duration step_with(const SpilledPlan& plan, Buffering buffering) {
+  const PlanFile& file = plan.file;
+  const auto micro_batches = static_cast<int>(file.program.micro_batches.size());
+  SpilledBatch batch{plan.passes, micro_batches / plan.passes, file.program.micro_batches.front()};
+  batch.reloads_updated = plan.update == UpdatePlace::kHost;
+  batch.clips = file.executor.optimizer == OptimizerGate::kGlobalBarrier;
+  batch.buffering = buffering;
+  const Program program = spilled_program(static_cast<int>(plan.shards.size()), batch);
+  return simulate(program, file.prices, file.executor).step_end - SimTime{};
+}
 
 SpillAnswer spill(const SpillQuestion& question) { return Spill(question).run(); }
 

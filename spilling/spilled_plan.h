@@ -10,6 +10,7 @@
 #include "search/evaluate.h"
 #include "spilling/best_shards.h"
 #include "spilling/shards.h"
+#include "spilling/spilled_program.h"
 
 namespace penstock {
 
@@ -57,6 +58,20 @@ struct SpilledPlan {
 
   [[nodiscard]] Duration step() const { return file.prediction.step_time; }
 };
+
+// The units of a step, in order: F(0), ..., F(S-2), forward and backward of the last shard in one
+// unit, B(S-2), ..., B(0), in every pass.
+struct SpilledUnit {
+  int pass = 0, shard = 0;
+  bool forward = false, backward = false;
+  Bytes in;   // loaded for it; behind the last unit: for those of the next step
+  Bytes out;  // copied back behind it
+  Duration compute{};
+};
+std::vector<SpilledUnit> units_of_step(const SpilledPlan& plan);
+
+// A step of the same shards, prices and executor with another use of the slots.
+Duration step_with(const SpilledPlan& plan, Buffering buffering);
 
 struct SpillAnswer {
   std::optional<SpilledPlan> plan;  // the fastest that was found

@@ -21,21 +21,9 @@ class Lists {
     for (int pass = 0; pass < batch_.passes; ++pass) {
       first_ = pass * batch_.micro_batches;
       is_last_pass_ = pass + 1 == batch_.passes;
-      for (int s = 0; s + 1 < shards_; ++s) {
-        compute(ActionKind::kForward, s);
-        if (s + 2 < shards_) exchange(s, s + 2);
-      }
+      forward();
       turn();
-      for (int s = shards_ - 1; s >= 0; --s) {
-        if (s + 1 < shards_) compute(ActionKind::kFusedBackward, s);
-        if (is_last_pass_ && !batch_.clips) add(ActionKind::kOptimizer, s);
-        add(ActionKind::kStore, s);
-        if (s >= 2) {
-          exchange(s, s - 2);
-        } else if (is_last_pass_ && batch_.reloads_updated && !batch_.clips) {
-          exchange(s, s);
-        }
-      }
+      backward();
     }
     if (batch_.clips) update_behind_norm();
     lists_.begin = {0, lists_.actions.size()};
@@ -43,6 +31,43 @@ class Lists {
   }
 
  private:
+  [[nodiscard]] bool uses(Buffering use) const { return shards_ > 1 && batch_.buffering == use; }
+  // Whether a step ends with the shard on the device.
+  [[nodiscard]] bool stays(int shard) const {
+    return shard == 0 || (shard == 1 && uses(Buffering::kLoadMissing));
+  }
+
+  void forward() {
+    if (uses(Buffering::kReload)) add(ActionKind::kLoad, 1);
+    for (int s = 0; s + 1 < shards_; ++s) {
+      compute(ActionKind::kForward, s);
+      if (uses(Buffering::kOne)) {
+        exchange(s, s + 1);
+      } else if (s + 2 < shards_) {
+        exchange(s, s + 2);
+      } else if (uses(Buffering::kReload)) {
+        exchange(s, s);
+      }
+    }
+  }
+
+  void backward() {
+    for (int s = shards_ - 1; s >= 0; --s) {
+      if (s + 1 < shards_) compute(ActionKind::kFusedBackward, s);
+      if (is_last_pass_ && !batch_.clips) add(ActionKind::kOptimizer, s);
+      add(ActionKind::kStore, s);
+      if (uses(Buffering::kOne) && s >= 1) {
+        exchange(s, s - 1);
+      } else if (s >= 2) {
+        exchange(s, s - 2);
+      } else if (!stays(s)) {
+        add(ActionKind::kReshard, s);
+      } else if (is_last_pass_ && batch_.reloads_updated && !batch_.clips) {
+        exchange(s, s);
+      }
+    }
+  }
+
   void add(ActionKind kind, int shard, MicroBatchId micro_batch = kNoMicroBatch) {
     Action action;
     action.kind = kind;
@@ -62,7 +87,7 @@ class Lists {
     lists_.actions.back().group = GroupId{0};
     for (int s = 0; s < shards_; ++s) {
       add(ActionKind::kOptimizer, s);
-      if (s < 2) exchange(s, s);
+      if (stays(s)) exchange(s, s);
     }
   }
   [[nodiscard]] MicroBatchId micro_batch(int m) const {
@@ -103,7 +128,7 @@ Program spilled_program(int shards, const SpilledBatch& batch) {
   Pipeline pipeline;
   pipeline.stages = shards;
   pipeline.micro_batches = static_cast<std::uint32_t>(micro_batches);
-  pipeline.weight_slots = shards > 1 ? 2 : 1;
+  pipeline.weight_slots = shards > 1 && batch.buffering != Buffering::kOne ? 2 : 1;
   program.pipelines = {pipeline};
   if (batch.clips) program.groups = {{GroupKind::kJob, "job", 1}};
   if (const std::string wrong = order_actions(program, Lists(shards, batch).make());

@@ -151,11 +151,17 @@ SpillReport report_of(const Question& question, const SpilledPlan& plan, const K
                              shard.time.back(s + 1 == plan.shards.size()), shard.time.load,
                              shard.time.store});
   }
+  for (const SpilledUnit& unit : units_of_step(plan)) {
+    const char* kind = unit.forward ? (unit.backward ? "FB" : "F") : "B";
+    report.units.push_back({kind, unit.pass, unit.shard, unit.in, unit.out, unit.compute});
+  }
   report.partition = partition_words(plan.partitioner);
   report.passes = plan.passes;
   report.updates_on_host = plan.update == UpdatePlace::kHost;
   report.compute = plan.compute;
   report.closed_form = plan.closed_form;
+  report.with_reloads = step_with(plan, Buffering::kReload);
+  report.with_one_slot = step_with(plan, Buffering::kOne);
   report.loading = plan.loading;
   report.hidden = plan.hidden;
   report.host = plan.host;

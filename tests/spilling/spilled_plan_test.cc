@@ -93,6 +93,37 @@ TEST_CASE("the traffic is that of the formula") {
   CHECK(plan.stored == Bytes{sum_of(plan.file, &StepPrice::stored)} * plan.passes);
 }
 
+// F0, F1, FB2, B1, B0 of three shards, in each of two passes.
+TEST_CASE("a pass of S shards has 2S - 1 units, which move and compute what the step does") {
+  const SpillAnswer& answer = answered();
+  REQUIRE(answer.plan.has_value());
+  const SpilledPlan& plan = *answer.plan;
+  const auto shards = static_cast<int>(plan.shards.size());
+  const std::vector<SpilledUnit> units = units_of_step(plan);
+  REQUIRE(static_cast<int>(units.size()) == plan.passes * (2 * shards - 1));
+  Bytes in, out;
+  Duration compute{};
+  for (std::size_t u = 0; u < units.size(); ++u) {
+    const int place = static_cast<int>(u) % (2 * shards - 1);
+    CHECK(units[u].pass == static_cast<int>(u) / (2 * shards - 1));
+    CHECK(units[u].shard == std::min(place, 2 * shards - 2 - place));
+    CHECK(units[u].forward == (place < shards));
+    CHECK(units[u].backward == (place >= shards - 1));
+    CHECK((units[u].out > Bytes{}) == units[u].backward);
+    in += units[u].in;
+    out += units[u].out;
+    compute += units[u].compute;
+  }
+  CHECK(in == plan.loaded);
+  CHECK(out == plan.stored);
+  CHECK(compute == plan.compute);
+  // The example: of what is in neither slot nothing is loaded again.
+  CHECK(units[static_cast<std::size_t>(shards) - 1].in > Bytes{});
+  CHECK(units[static_cast<std::size_t>(shards)].in == Bytes{});
+  CHECK(step_with(plan, Buffering::kLoadMissing) == plan.step());
+  CHECK(step_with(plan, Buffering::kOne) > plan.step());
+}
+
 TEST_CASE("listed shards are kept as they are, and the searched ones are no slower") {
   Question question;
   const SpillAnswer& searched = answered();

@@ -72,6 +72,46 @@ TEST_CASE("a step of a spilled model takes what the closed form says, to the nan
   CHECK(step_of(equal(2)) == milliseconds(1600));
 }
 
+// The example again: L before F1 hides behind F0 (0.2 s) and so on, three times 1/3 s; 0.8 s hide
+// shard 2's load, 0.6 s those of 1 and 0: 1 + 0.8 + 3 x 0.6 = 3.6 s. One slot: 3.2 s of compute and
+// six loads of 1/3 s, one after the other: 5.2 s.
+TEST_CASE("loads before every unit but the first take 3.6 s, one slot 5.2 s") {
+  SpilledBatch batch;
+  batch.buffering = Buffering::kReload;
+  CHECK(step_of(equal(4), batch) == Duration{3'599'999'999});
+  CHECK(count_of(spilled_program(4, batch), ActionKind::kLoad) == 6);
+  batch.buffering = Buffering::kOne;
+  CHECK(step_of(equal(4), batch) == Duration{5'199'999'998});
+  CHECK(count_of(spilled_program(4, batch), ActionKind::kLoad) == 6);
+  CHECK(spilled_program(4, batch).pipelines[0].weight_slots == 1);
+}
+
+// With copies back and several passes. Where the host updates, a step that ends with one shard on
+// the device loads one less at its end, and may be shorter for that.
+TEST_CASE("a step is no longer for its second slot, or for what it does not load again") {
+  std::mt19937 random(11);
+  const auto below = [&](int end) {
+    return static_cast<int>(random() % static_cast<unsigned>(end));
+  };
+  for (int i = 0; i < testing::draws(60); ++i) {
+    std::vector<ShardTime> shards;
+    for (int s = 2 + below(6); s > 0; --s) {
+      const Duration forward{10 + below(90)};
+      shards.push_back({forward, 2 * forward, Duration{below(300)}, Duration{below(20)}});
+    }
+    SpilledBatch batch{1 + below(3), 1 + below(2), {}, below(2) == 0, below(3) == 0};
+    CAPTURE(i);
+    const Duration missing = step_of(shards, batch);
+    const int count = static_cast<int>(shards.size());
+    for (const Buffering use : {Buffering::kReload, Buffering::kOne}) {
+      batch.buffering = use;
+      CHECK(count_of(spilled_program(count, batch), ActionKind::kLoad) ==
+            batch.passes * (2 * count - 2) + (batch.reloads_updated || batch.clips ? 1 : 0));
+      if (!batch.reloads_updated && !batch.clips) CHECK(step_of(shards, batch) >= missing);
+    }
+  }
+}
+
 TEST_CASE("the list of three shards is the one that the documentation has") {
   CHECK(list_of(spilled_program(3, {})) ==
         "0F0 0RESHARD 2LOAD 1F0 2F0 2B0 2OPT 2STORE 2RESHARD 0LOAD 1B0 1OPT 1STORE 0B0 0OPT "
