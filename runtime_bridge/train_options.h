@@ -47,6 +47,8 @@ struct TrainOptions {
   // Of a spilled plan on the CPU: between the device and the host, each way; nothing: as fast as
   // memory is.
   std::optional<BytesPerSecond> host_bandwidth{};
+  // Of a spilled plan: one step is tried first with so large a share of the device kept free.
+  std::optional<double> pilot_margin{};
   Duration time_out = std::chrono::seconds(60);  // without an answer from a peer
   std::string log;                               // penstock.run/1; empty: none
   bool timeline = false;                         // the log holds when every action ran

@@ -113,6 +113,10 @@ void TrainSettings::declare(Options& options) {
                  "with a spilled plan on the CPU: copies between device and host take as long as "
                  "at this speed, each way; default: the speed of memory",
                  host_bandwidth_);
+  options.option("--pilot", "PERCENT",
+                 "with a spilled plan: one step is tried first with so much less of the device, "
+                 "and the run ends there if it does not fit",
+                 pilot_);
   options.option("--threads-per-rank", "N", "threads that LibTorch uses in every rank; default 1",
                  threads_);
   options.flag("--no-pinning", "do not bind each rank to a processor of its own", no_pinning_);
@@ -210,6 +214,7 @@ TrainOptions TrainSettings::train_options() const {
     options.host_bandwidth =
         BytesPerSecond{parse_number("--host-gb-per-s", *host_bandwidth_, 1e-3, 1e4) * 1e9};
   }
+  if (pilot_) options.pilot_margin = parse_number("--pilot", *pilot_, 0, 90) / 100;
   options.threads_per_rank = parse_count("--threads-per-rank", threads_, 1, 1);
   options.pin_threads = !no_pinning_;
   if (time_out_) options.time_out = parse_time("--time-out", *time_out_);
@@ -336,8 +341,8 @@ void TrainSettings::refuse_for_ranks_that_sleep() const {
   of_training.insert(of_training.end(), {"--tensorboard", "--seed"});
   refuse_given(given_, of_training, "ranks of --virtual train no model", help);
   refuse_given(given_,
-               {"--transport", "--device", "--host-gb-per-s", "--threads-per-rank", "--no-pinning",
-                "--rank", "--local-rank", "--master"},
+               {"--transport", "--device", "--host-gb-per-s", "--pilot", "--threads-per-rank",
+                "--no-pinning", "--rank", "--local-rank", "--master"},
                kAllAreThreads, help);
   refuse_given(given_,
                {"--checkpoints", "--checkpoint-every", "--between-failures", "--checkpoint-keep",

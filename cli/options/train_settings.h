@@ -86,7 +86,7 @@ class TrainSettings {
   std::optional<std::string> dtype_, steps_, seed_;
   std::optional<std::string> transport_, device_, threads_, time_out_, log_;
   std::optional<std::string> checkpoints_, checkpoint_every_, checkpoint_keep_, may_change_;
-  std::optional<std::string> between_failures_, host_bandwidth_, jobs_, jobs_folder_;
+  std::optional<std::string> between_failures_, host_bandwidth_, pilot_, jobs_, jobs_folder_;
   std::optional<std::string> rank_, ranks_, local_rank_, master_, stretch_;
   std::vector<std::string> then_, slow_;
   SlowWatchOptions slow_watch_;

@@ -26,6 +26,11 @@ void require_spilled_job(const TrainJob& job) {
           "--host-gb-per-s: the plan keeps all weights on the device\nhelp: leave it out, or plan "
           "with --spill");
     }
+    if (job.options.pilot_margin) {
+      throw_bad_input(
+          "--pilot: the plan keeps all weights on the device\nhelp: leave it out, or plan with "
+          "--spill");
+    }
     return;
   }
   if (job.plans.size() > 1) {

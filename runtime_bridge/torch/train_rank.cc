@@ -24,6 +24,7 @@
 #include "runtime_bridge/ranks_alive.h"
 #include "runtime_bridge/rendezvous_lists.h"
 #include "runtime_bridge/spilled_budget.h"
+#include "runtime_bridge/torch/pilot_step.h"
 #include "runtime_bridge/torch/rank_checkpoints.h"
 #include "runtime_bridge/torch/rank_device.h"
 #include "runtime_bridge/wait_for_ranks.h"
@@ -126,6 +127,10 @@ class Rank {
         pin_to_one_of(processors ? *processors : claim_processors(1, local_rank), local_rank);
       }
     }
+    if (link_ && job.options.pilot_margin) {
+      pilot_ =
+          pilot_step(plan, job.options, *job.data.tokens, local_rank, *job.options.pilot_margin);
+    }
     device_ =
         link_ ? make_limited_device(job.options.device, local_rank, spilled_budget(plan).capacity)
               : make_rank_device(job.options.device, local_rank);
@@ -152,6 +157,7 @@ class Rank {
     ProgramSource& source = job_.source ? *job_.source : by_step;
     if (link_ && hooks.note) {
       hooks.note(words_of(spilled_budget(*job_.plans.front().plan), job_.options.host_bandwidth));
+      if (pilot_) tell_pilot(*pilot_, hooks);
     }
     const std::unique_ptr<RankState> state = make_state();
     RunRankHooks of_run{hooks.observer, hooks.control, checkpoints_.get()};
@@ -240,6 +246,12 @@ class Rank {
     return work;
   }
 
+  static void tell_pilot(const PilotStep& pilot, const TrainHooks& hooks) {
+    hooks.note("pilot: a step held " + to_text(pilot.peak) + " at most, of the " +
+               to_text(pilot.room) + " that it was given, and took " + to_text(pilot.time) +
+               " without a limit to its copies");
+  }
+
   // Where more than the optimizer's state is sharded, memory is why.
   void tell_memory(const PlanFile& plan, const TorchState& state, const TrainHooks& hooks) const {
     if (plan.plan.shards() < 2 || plan.plan.sharding == Sharding::kState) return;
@@ -274,6 +286,7 @@ class Rank {
   bool is_served_ = false;          // checkpoints_ know the state
   std::set<std::string> told_;      // that they cannot be split
   std::unique_ptr<SlotLink> link_;  // of a spilled model
+  std::optional<PilotStep> pilot_;  // where one was asked for
   std::unique_ptr<Device> device_;
   std::unique_ptr<RankCheckpoints> checkpoints_;
 };
