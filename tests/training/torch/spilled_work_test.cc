@@ -167,7 +167,7 @@ TEST_CASE("weights that two shards share are summed and updated on the host") {
       doctest::Contains("shards 0 and 1 share the weights"), Error);
 }
 
-TEST_CASE("dropout draws again what the forward before drew") {
+Module dropped(const std::string& share) {
   at::manual_seed(11);
   Module model = module_of("Dropped");
   model.register_parameter("tokens", random({256, 16}), false);
@@ -176,18 +176,38 @@ TEST_CASE("dropout draws again what the forward before drew") {
   model.register_module("second", block());
   model.define(
       "def forward(self, x):\n  h = torch.embedding(self.tokens, x)\n"
-      "  h = torch.dropout(self.first.forward(h), 0.3, True)\n"
-      "  h = torch.dropout(self.second.forward(h), 0.3, True)\n"
+      "  h = torch.dropout(self.first.forward(h), " +
+      share +
+      ", True)\n"
+      "  h = torch.dropout(self.second.forward(h), " +
+      share +
+      ", True)\n"
       "  return torch.linear(h, self.out)\n");
-  const Archive archive(model, "spilled_dropout");
-  ModelDescription description = at_cuts(archive, all_cuts(archive));
-  description.precision = Precision::kFloat32;
-  description.tied_embedding = false;
-  const int sections = static_cast<int>(describe_model(description).sections.size());
-  REQUIRE(sections >= 4);
-  TrainingOptions options = options_of();
-  options.learning_rate = 0.1;
-  check_same(description, {{0, 1, sections / 2, sections}, batch_of(1, 2, true)}, options);
+  return model;
+}
+
+// Two micro-batches at once, or one after the other as a pass each.
+TEST_CASE("dropout draws again what the forward before drew: SGD and AdamW, clipped, accumulated") {
+  for (const char* share : {"0.0", "0.3"}) {
+    CAPTURE(share);
+    const Archive archive(dropped(share), std::string("spilled_dropout") + share[2]);
+    ModelDescription description = at_cuts(archive, all_cuts(archive));
+    description.precision = Precision::kFloat32;
+    description.tied_embedding = false;
+    const int sections = static_cast<int>(describe_model(description).sections.size());
+    REQUIRE(sections >= 4);
+    for (const OptimizerKind optimizer : {OptimizerKind::kAdamW, OptimizerKind::kSgd}) {
+      description.optimizer = optimizer;
+      for (const bool clips : {false, true}) {
+        TrainingOptions options = options_of(clips ? 0.5 : 0.0);
+        options.learning_rate = 0.1;
+        const std::vector<int> cuts{0, 1, sections / 2, sections};
+        check_same(description, {cuts, batch_of(1, 2, true, clips)}, options);
+        check_same(description, {cuts, batch_of(2, 1, true, clips)}, options);
+        if (!clips) check_same(description, {cuts, batch_of(2, 1, false)}, options);
+      }
+    }
+  }
 }
 
 // Sections of 16 x 16 and 16 x 24 matrices: eight shards, of which two are on the device.
