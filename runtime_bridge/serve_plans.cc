@@ -23,6 +23,11 @@ bool PlannerBook::hear(const PlanJob& job) {
   if (!is_new && next_ >= needed) return false;
   for (const auto& [step, kept] : kept_) used_.push_back(step);
   kept_.clear();
+  // What a planner that died had left, and the ranks have used since.
+  const std::int64_t reach = std::int64_t{ahead_} + job.ahead + 2;
+  for (std::int64_t step = std::max<std::int64_t>(0, needed - reach); step < needed; ++step) {
+    used_.push_back(step);
+  }
   next_ = needed;
   return true;
 }
@@ -105,15 +110,50 @@ class PlanServer {
     while (!ends()) {
       const auto answer = store->wait_for(keys_.job(), heard, kLookUp);
       if (!answer.value) continue;
-      heard = answer.value->id;
-      PlanJob job = read_plan_job(answer.value->bytes, keys_.job());
+      // What is there when the planner begins may be of a job that died: its word lasts for a day.
+      const bool may_be_left_over = std::exchange(heard, answer.value->id).empty();
+      PlanJob job;
+      try {
+        job = read_plan_job(answer.value->bytes, keys_.job());
+      } catch (const Error& error) {
+        if (!may_be_left_over) throw;
+        note_left_over(error.what());
+        continue;
+      }
       const std::scoped_lock lock(mutex_);
+      if (!may_be_left_over) hear_that_it_lives(job);
       if (job.ended && !job_) continue;  // one that ended before this planner began
       heard_at_ = steady_now();
       if (book_.hear(job)) begins_ = true;
       job_ = std::move(job);
       changed_.notify_all();
     }
+  }
+
+  // By the lock. A job that lives says so with every plan that it wants, and every second while it
+  // waits for one.
+  void hear_that_it_lives(const PlanJob& job) {
+    lives_ = job.run;
+    if (set_aside_ && set_aside_run_ == job.run && !job.ended) failure_ = set_aside_;
+  }
+
+  void note_left_over(const std::string& words) {
+    const std::scoped_lock lock(mutex_);
+    hooks_.note("what the store has of job '" + options_.name +
+                "' may be left of one that has ended, so it is only a note: " + words +
+                "\nwaiting for the job to ask again or to begin anew");
+  }
+
+  // The failure being handled goes on if the job lives. Else it is kept: the job may be one that
+  // died of it, and the next one may be about to begin with other files or settings.
+  void set_aside(const PlanJob& job, const std::string& words) {
+    {
+      const std::scoped_lock lock(mutex_);
+      if (lives_ == job.run || hooks_.is_stopped()) throw;
+      set_aside_ = std::current_exception();
+      set_aside_run_ = job.run;
+    }
+    note_left_over(words);
   }
 
   // The store has what the book has. Returns the trouble with it.
@@ -192,7 +232,7 @@ class PlanServer {
     for (;;) {
       std::unique_lock lock(mutex_);
       const auto has_work = [this] {
-        return failure_ || begins_ || book_.next() || (job_ && job_->ended);
+        return failure_ || begins_ || next_to_plan() || (job_ && job_->ended);
       };
       changed_.wait_for(lock, kLookUp, has_work);
       if (failure_) std::rethrow_exception(failure_);
@@ -200,16 +240,30 @@ class PlanServer {
       if (!job_) continue;
       const PlanJob job = *job_;
       const bool begins = std::exchange(begins_, false);
-      const std::optional<std::int64_t> step = book_.next();
+      const std::optional<std::int64_t> step = next_to_plan();
       lock.unlock();
-      if (begins) {
+      try {
+        if (begins) {
+          pool.reset();
+          if (!plans || job.run != planned_run_) plans = begin(job);
+          pool = pool_from(*plans, job);
+        } else if (step && pool) {
+          write(job, *step, *pool);
+        }
+      } catch (const Error& error) {
+        set_aside(job, error.what());
         pool.reset();
-        if (!plans || job.run != planned_run_) plans = begin(job);
-        pool = pool_from(*plans, job);
-      } else if (step && pool) {
-        write(job, *step, *pool);
+        plans.reset();
       }
     }
+  }
+
+  // By the lock.
+  [[nodiscard]] bool is_set_aside() const {
+    return job_ && set_aside_ && set_aside_run_ == job_->run;
+  }
+  [[nodiscard]] std::optional<std::int64_t> next_to_plan() const {
+    return is_set_aside() ? std::nullopt : book_.next();
   }
 
   std::unique_ptr<JobPlans> begin(const PlanJob& job) {
@@ -288,7 +342,8 @@ class PlanServer {
 
   [[nodiscard]] PlannerSign sign(const std::string& failure) {
     const std::scoped_lock lock(mutex_);
-    return {options_.process, job_ ? job_->run : "", book_.next_step(), failure};
+    const bool waits = !job_ || (is_set_aside() && failure.empty());
+    return {options_.process, waits ? "" : job_->run, book_.next_step(), failure};
   }
 
   [[nodiscard]] bool ends() {
@@ -330,8 +385,11 @@ class PlanServer {
   PlannerBook book_;
   std::optional<PlanJob> job_;
   std::map<std::int64_t, std::uint64_t> documents_;  // by step, of plans that are not written yet
-  bool begins_ = false;                              // a start of the job is to be planned for
-  bool fresh_ = false;                               // a plan is to be written
+  std::string lives_;  // PlanJob::run of a job that has asked while this planner was there
+  std::exception_ptr set_aside_;  // why the plans of set_aside_run_ cannot be made
+  std::string set_aside_run_;
+  bool begins_ = false;  // a start of the job is to be planned for
+  bool fresh_ = false;   // a plan is to be written
   bool ends_ = false;
   SteadyTime heard_at_, answered_at_, told_at_;
   std::string trouble_;

@@ -5,7 +5,8 @@
 // it as well, and writes again what is not there: a store that restarts empty has everything back
 // within a second, and nobody has to notice that it did. A job that begins again (run differs) is
 // planned for from where it begins; plans are a function of the step, so that what was left from
-// before is overwritten by the same.
+// before is overwritten by the same. What the store has of a job when the planner begins may be
+// left of one that died: what is wrong with it ends the planner only once the job has asked again.
 #pragma once
 
 #include <cstdint>

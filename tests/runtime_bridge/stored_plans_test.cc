@@ -202,6 +202,8 @@ TEST_CASE("a planner keeps what ranks may still ask for, and is as far ahead as 
   later.wanted = 19;        // the last step
   CHECK(book.hear(later));  // ranks went on without it: it jumps
   CHECK(book.next() == 15);
+  // What it kept, and what another one may have left: 2 + 2 + 2 steps.
+  CHECK(book.take_used() == std::vector<std::int64_t>{1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12, 13, 14});
   for (std::int64_t step = 15; step <= 19; ++step) book.planned(step, "x");
   CHECK_FALSE(book.next());
   CHECK(book.hear(job(10, "run 2")));  // resumed
@@ -230,7 +232,8 @@ class MadePlans : public JobPlans {
 class Planner {
  public:
   explicit Planner(MemoryValues& values, std::int64_t fails_at = -1, Duration time_out = 1h,
-                   Duration idle = 1h) {
+                   Duration idle = 1h, std::string refused = "")
+      : refused_(std::move(refused)) {
     options_.name = "j";
     options_.process = "pid 2 on host b";
     options_.layout = layout_text(tiny_plan());
@@ -240,8 +243,13 @@ class Planner {
     options_.time_out = time_out;
     options_.idle = idle;
     hooks_.open = [&values] { return std::make_unique<MemoryPlanStore>(values); };
-    hooks_.begin = [fails_at](const PlanJob&) { return std::make_unique<MadePlans>(fails_at); };
-    hooks_.note = [](const std::string&) {};
+    hooks_.begin = [this, fails_at](const PlanJob& job) {
+      if (job.run == refused_) throw_bad_input("other documents");
+      return std::make_unique<MadePlans>(fails_at);
+    };
+    hooks_.note = [this](const std::string& words) {
+      if (words.find("may be left of one that has ended") != std::string::npos) ++set_aside_;
+    };
     hooks_.is_stopped = [this] { return stops_.load(); };
     thread_ = std::thread([this] {
       words_ = tests::message_of([this] { served_ = serve_plans(options_, hooks_); });
@@ -252,13 +260,19 @@ class Planner {
   void join() {
     if (thread_.joinable()) thread_.join();
   }
+  // Until it has said so often that what it heard may be left of a job that has ended.
+  void wait_until_set_aside(int times) const {
+    while (set_aside_.load() < times) std::this_thread::sleep_for(1ms);
+  }
   [[nodiscard]] const ServedPlans& served() const { return served_; }
   [[nodiscard]] const std::string& words() const { return words_; }
 
  private:
+  const std::string refused_;  // the run that it has other files than
   ServePlansOptions options_;
   ServePlansHooks hooks_;
   std::atomic<bool> stops_{false};
+  std::atomic<int> set_aside_{0};
   ServedPlans served_;
   std::string words_;
   std::thread thread_;
@@ -299,6 +313,59 @@ TEST_CASE("a planner that begins late, and a job that begins again, find each ot
   again->end();
   planner.join();
   CHECK(planner.served().starts == 2);
+}
+
+// A job died, or was given up, and the word of it lasts for a day. Its files have changed; the
+// planner is started before the job.
+TEST_CASE("a planner with other files than a job that was before waits for the next one") {
+  MemoryValues values;
+  put(values, PlanKeys("j").job(), write_plan_job(job(6, "run 0")));
+  Planner planner(values, -1, 1h, 1h, "run 0");
+  planner.wait_until_set_aside(1);
+  const auto next = rank(values, job(), true, 10s);
+  for (std::int64_t step = 0; step < 20; ++step) {
+    CHECK(name_of(next->plan(step)) == "step " + std::to_string(step));
+  }
+  next->end();
+  planner.join();
+  CHECK(planner.words() == "");
+  CHECK(planner.served().plans == 20);
+}
+
+TEST_CASE("so does one that cannot plan for a job that was before") {
+  MemoryValues values;
+  put(values, PlanKeys("j").job(), write_plan_job(job(4, "run 0")));
+  Planner planner(values, 4);
+  planner.wait_until_set_aside(1);
+  const auto next = rank(values, job(5), true, 10s);
+  CHECK(name_of(next->plan(5)) == "step 5");
+  next->end();
+  planner.join();
+  CHECK(planner.words() == "");
+}
+
+TEST_CASE("so does one that cannot read what a job before, of another version, has left") {
+  MemoryValues values;
+  put(values, PlanKeys("j").job(), R"({"format": "penstock.plan-job/0"})");
+  Planner planner(values);
+  planner.wait_until_set_aside(1);
+  const auto next = rank(values, job(), true, 10s);
+  CHECK(name_of(next->plan(0)) == "step 0");
+  next->end();
+  planner.join();
+  CHECK(planner.words() == "");
+}
+
+TEST_CASE("a job that asks again lives, and a planner with other files ends") {
+  MemoryValues values;
+  put(values, PlanKeys("j").job(), write_plan_job(job()));
+  Planner planner(values, -1, 1h, 1h, "run 1");
+  planner.wait_until_set_aside(1);
+  put(values, PlanKeys("j").job(), write_plan_job(job()));
+  planner.join();
+  CHECK(planner.words() == "other documents");
+  CHECK(words_on_late_plan(values, true) ==
+        "the planner of job 'j' (pid 2 on host b) has failed: other documents");
 }
 
 TEST_CASE("what cannot be planned ends planner and job with the same words") {

@@ -89,6 +89,13 @@ class StoredPlans(train_documents.TrainDocuments):
     def wait_for_step(self, name, job, step):
         wait_until(lambda: len(self.steps(name)) > step or job.poll() is not None, f"step {step}")
 
+    def written(self, name):
+        """When the statistics were, in ns."""
+        try:
+            return os.stat(self.path(f"{name}.steps.jsonl")).st_mtime_ns
+        except FileNotFoundError:
+            return 0
+
     def check_same_bytes(self, name, other):
         """Losses, documents and plans; not what was measured."""
         kept = []
@@ -106,7 +113,8 @@ class StoredPlans(train_documents.TrainDocuments):
         planner = self.start_planner()
         job = self.start_job("hurt", *steps)
         drawn = random.Random(SEED)
-        moments = sorted(drawn.sample(range(1, STEPS - 5), 2 * KILLS))
+        # The last ones so early that the job needs the planner behind them.
+        moments = sorted(drawn.sample(range(1, STEPS - 15), 2 * KILLS))
         order = ["planner", "server"] * KILLS
         drawn.shuffle(order)
         for step, what in zip(moments, order):
@@ -127,6 +135,68 @@ class StoredPlans(train_documents.TrainDocuments):
         self.check_epochs(self.steps("hurt"))
         self.assertEqual(json.loads(text)["next_step"], STEPS)
         print(f"\nkilled {list(zip(moments, order))}: {json.loads(text)}")
+
+    def test_killed_ranks_lose_and_double_no_document(self):
+        steps = ("--steps", str(STEPS))
+        self.run_documents(self.plan, "own", *steps)
+        planner = self.start_planner()
+        drawn = random.Random(SEED)
+        options = (*steps, "--checkpoints", self.path("checkpoints"), "--checkpoint-every", "3",
+                   "--resume-if-any")
+        killed, slowest = [], 0.0
+        for step in sorted(drawn.sample(range(1, STEPS - 5), KILLS)):
+            began = time.time_ns()
+            job = self.start_job("hurt", *options)
+            # Until it has begun to write again, and beyond the step.
+            wait_until(lambda began=began, job=job: job.poll() is not None or self.written("hurt") > began,
+                       "a start")
+            self.wait_for_step("hurt", job, step)
+            time.sleep(drawn.random() * 0.05)
+            lost = drawn.randrange(2)
+            self.assertIsNone(job.poll())
+            os.kill(train_processes.children_of(job.pid)[lost], signal.SIGKILL)
+            began = time.monotonic()
+            _, words = self.end_of(job, 3)
+            slowest = max(slowest, time.monotonic() - began)
+            self.assertRegex(words, rf"rank {lost} \(pid \d+ on host [^)]*\) was lost in step \d+")
+            killed.append((lost, len(self.steps("hurt"))))
+        self.end_of(self.start_job("hurt", *options))
+        text, _ = self.end_of(planner)
+        self.assertEqual(self.keys_left(), "")
+        self.check_same_bytes("hurt", "own")
+        self.check_epochs(self.steps("hurt"))
+        self.assertEqual(json.loads(text)["starts_of_the_job"], KILLS + 1)
+        print(f"\nkilled (rank, steps done) {killed}, named after {slowest:.1f} s at most")
+
+    def test_without_its_redis_a_job_says_so(self):
+        if KILLS == 1:
+            self.skipTest("by hand, with --kills: it waits for two time-outs")
+        planner = self.start_planner("--time-out", "4s")
+        job = self.start_job("hurt", "--steps", str(STEPS), "--plan-wait", "4s")
+        self.wait_for_step("hurt", job, 5)
+        self.server.kill()
+        began = time.monotonic()
+        _, words = self.end_of(job, 3)
+        self.assertRegex(words, r"the plan of step \d+ was not in redis://127.0.0.1:\d+/0 within "
+                                r"\d+\.\d s: ")
+        self.assertLess(time.monotonic() - began, 30)
+        self.assertIn("what is planned could not be left there", self.end_of(planner, 3)[1])
+
+    def test_a_planner_waits_where_the_store_has_a_job_that_died_of_other_documents(self):
+        planner = self.start_planner()
+        job = self.start_job("killed", "--steps", str(STEPS))
+        self.wait_for_step("killed", job, 2)
+        for process in (*train_processes.children_of(job.pid).values(), job.pid, planner.pid):
+            os.kill(process, signal.SIGKILL)
+        job.communicate()
+        planner.communicate()
+        with open(self.path("docs.jsonl"), "a", encoding="utf-8") as file:
+            file.write('{"text": "one more"}\n')
+        planner = self.start_planner()
+        wait_until(lambda: "may be left of one that has ended, so it is only a note: the planner has "
+                           "another set of documents" in planner.stderr.readline(), "a note")
+        self.end_of(self.start_job("anew", "--steps", "4"))
+        self.end_of(planner)
 
     def test_without_its_planner_a_job_says_so_and_goes_on_with_the_next(self):
         folder = self.path("checkpoints")
