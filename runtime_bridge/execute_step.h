@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/values/run_log.h"
+#include "core/values/transfer_room.h"
 #include "runtime_bridge/communicators.h"
 #include "runtime_bridge/last_step.h"
 #include "runtime_bridge/rank_program.h"
@@ -26,7 +27,8 @@ struct ExecuteOptions {
   // Receives among this many transfers that come next in the list are posted; each holds a boundary
   // tensor from then on. 0: every transfer is issued at its place, those between two other actions
   // together, as a transport with one queue per rank (NCCL on one stream) needs it.
-  int transfers_ahead = 4;
+  // Plans of micro-batches that differ in shape leave room for as many.
+  int transfers_ahead = kReceivesAhead;
   // Waits for the device after every action, so that its recorded end is its end. Without it, on a
   // GPU, that is when the work was queued.
   bool exact_times = false;

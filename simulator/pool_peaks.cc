@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "core/values/durations.h"
+#include "core/values/transfer_room.h"
 #include "simulator/stash_bytes.h"
 
 namespace penstock {
@@ -24,9 +25,10 @@ struct StagePools {
   Pool activations, gradients;                          // received
   std::int64_t activation_send = 0, gradient_send = 0;  // the largest of each
   bool receives_activation = false, receives_gradient = false;
+  std::int64_t largest_received = 0;
 
   [[nodiscard]] std::int64_t most() const {
-    return activations.most + gradients.most + activation_send + gradient_send;
+    return activations.most + gradients.most + kSendsUnderWay * (activation_send + gradient_send);
   }
 };
 
@@ -43,9 +45,14 @@ class PoolWalk {
     for (const Action& action : program_.actions) add(action);
     const std::vector<Bytes> stash = peak_stash_bytes(program_, prices_);
     for (std::size_t r = 0; r < peaks_.size(); ++r) peaks_[r].stash = stash[r];
+    std::vector<std::int64_t> ahead(peaks_.size(), 0);
     for (std::size_t s = 0; s < stages_.size(); ++s) {
       const auto rank = static_cast<std::size_t>(program_.stages[s].rank.value);
       peaks_[rank].communication.count += stages_[s].most();
+      ahead[rank] = std::max(ahead[rank], stages_[s].largest_received);
+    }
+    for (std::size_t r = 0; r < peaks_.size(); ++r) {
+      peaks_[r].communication.count += kReceivesAhead * ahead[r];
     }
     return std::move(peaks_);
   }
@@ -62,6 +69,12 @@ class PoolWalk {
     const Holds& holds = rule_of(action.kind).holds;
     pools.receives_activation |= holds.activation_buffer > 0;
     pools.receives_gradient |= holds.gradient_buffer > 0;
+    if (holds.activation_buffer > 0) {
+      pools.largest_received = std::max(pools.largest_received, before);
+    }
+    if (holds.gradient_buffer > 0) {
+      pools.largest_received = std::max(pools.largest_received, behind);
+    }
     if (pools.receives_activation) pools.activations.change(holds.activation_buffer * before);
     if (pools.receives_gradient) pools.gradients.change(holds.gradient_buffer * behind);
     if (action.kind == ActionKind::kSendActivation) {

@@ -11,13 +11,15 @@
 namespace penstock {
 
 struct PoolPeaks {
-  Bytes stash;          // activations, from their forward to their backward (stash_bytes.h)
-  Bytes working;        // of one action, or of both members of an OVERLAP
-  Bytes communication;  // receives from their posting to their consumer, and what sends read from
+  Bytes stash;    // activations, from their forward to their backward (stash_bytes.h)
+  Bytes working;  // of one action, or of both members of an OVERLAP
+  // Receives from their posting to their consumer and what sends read from, with the room of
+  // transfer_room.h.
+  Bytes communication;
 };
 
 // Of the ranks of the first `pipelines`. The receives of a stage and direction are one pool, and so
-// are its sends, of which one is under way at a time. A Program that changes its order while it
+// are its sends. A Program that changes its order while it
 // runs: as_executed().
 std::vector<PoolPeaks> pool_peaks(const Program& program, const StagePrices& prices, int pipelines);
 

@@ -31,10 +31,13 @@ class PoolCheck {
       pools_.working = std::max(pools_.working, working);
     }
     pools_.stash = stash_.most;
+    // Beyond the list: receives among the four next transfers are posted before their place, and a
+    // second send may be under way.
+    add(product_of(4, largest_received_));
     for (const auto& [stage, account] : received_activations_) add(account.most);
     for (const auto& [stage, account] : received_gradients_) add(account.most);
-    for (const auto& [stage, bytes] : sent_activations_) add(bytes);
-    for (const auto& [stage, bytes] : sent_gradients_) add(bytes);
+    for (const auto& [stage, bytes] : sent_activations_) add(product_of(2, bytes));
+    for (const auto& [stage, bytes] : sent_gradients_) add(product_of(2, bytes));
     return pools_;
   }
 
@@ -69,14 +72,15 @@ class PoolCheck {
     }
   }
 
-  // A received tensor is kept from its RECV until its consumer has run; of what is sent one at a
-  // time.
+  // A received tensor is kept from its RECV until its consumer has run.
   void transfers(const Action& action) {
     const StageId stage = action.stage;
     if (action.kind == ActionKind::kReceiveActivation) {
       received_activations_[stage].take(price(action, 1).boundary.count);
+      largest_received_ = std::max(largest_received_, price(action, 1).boundary.count);
     } else if (action.kind == ActionKind::kReceiveGradient) {
       received_gradients_[stage].take(price(action).boundary.count);
+      largest_received_ = std::max(largest_received_, price(action).boundary.count);
     } else if (action.kind == ActionKind::kSendActivation) {
       std::int64_t& most = sent_activations_[stage];
       most = std::max(most, price(action).boundary.count);
@@ -93,6 +97,7 @@ class PoolCheck {
   const PlanFile& file_;
   Pools pools_;
   Account stash_;
+  std::int64_t largest_received_ = 0;
   std::map<StageId, Account> received_activations_, received_gradients_;
   std::map<StageId, std::int64_t> sent_activations_, sent_gradients_;
 };

@@ -10,6 +10,7 @@
 
 #include "core/values/durations.h"
 #include "core/values/error.h"
+#include "core/values/transfer_room.h"
 
 namespace penstock {
 namespace {
@@ -116,6 +117,7 @@ ListReplay::ListReplay(const Schedule& schedule) : rank_of_stage_(schedule.rank_
   end_.resize(steps_.size());
   free_.resize(heads.size());
   held_.resize(heads.size());
+  ahead_.resize(heads.size());
   buffers_.resize(stages);
   result_.stash.resize(heads.size());
   result_.communication.resize(heads.size());
@@ -133,6 +135,7 @@ inline void ListReplay::move_buffers(const Step& step, const ReplayCosts::Stage&
     Buffers& next = buffers_[step.stage + std::size_t{1}];
     next.activations += stage.behind;
     next.most_activations = std::max(next.most_activations, next.activations);
+    next.largest_received = std::max(next.largest_received, stage.behind);
   } else {
     own.gradients -= stage.behind;
     if (stage.before == 0) return;
@@ -140,6 +143,7 @@ inline void ListReplay::move_buffers(const Step& step, const ReplayCosts::Stage&
     Buffers& previous = buffers_[step.stage - std::size_t{1}];
     previous.gradients += stage.before;
     previous.most_gradients = std::max(previous.most_gradients, previous.gradients);
+    previous.largest_received = std::max(previous.largest_received, stage.before);
   }
 }
 
@@ -165,10 +169,16 @@ const ListReplayResult& ListReplay::run(const ReplayCosts& costs, std::span<cons
     if (step.ends_stage) result_.end_ns = std::max(result_.end_ns, end_[i] + tail[step.stage]);
   }
   std::fill(result_.communication.begin(), result_.communication.end(), 0);
+  std::fill(ahead_.begin(), ahead_.end(), 0);
   for (std::size_t s = 0; s < buffers_.size(); ++s) {
     const Buffers& of = buffers_[s];
-    result_.communication[static_cast<std::size_t>(rank_of_stage_[s])] +=
-        of.most_activations + of.most_gradients + of.sent_activation + of.sent_gradient;
+    const auto rank = static_cast<std::size_t>(rank_of_stage_[s]);
+    result_.communication[rank] += of.most_activations + of.most_gradients +
+                                   kSendsUnderWay * (of.sent_activation + of.sent_gradient);
+    ahead_[rank] = std::max(ahead_[rank], of.largest_received);
+  }
+  for (std::size_t r = 0; r < ahead_.size(); ++r) {
+    result_.communication[r] += kReceivesAhead * ahead_[r];
   }
   return result_;
 }

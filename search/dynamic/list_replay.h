@@ -75,13 +75,14 @@ class ListReplay {
   struct Buffers {
     std::int64_t activations = 0, most_activations = 0, sent_activation = 0;
     std::int64_t gradients = 0, most_gradients = 0, sent_gradient = 0;
+    std::int64_t largest_received = 0;
   };
   void move_buffers(const Step& step, const ReplayCosts::Stage& stage);
 
   std::vector<Step> steps_;
   std::vector<int> rank_of_stage_;
   std::vector<Buffers> buffers_;  // by stage
-  std::vector<std::int64_t> end_, free_, held_;
+  std::vector<std::int64_t> end_, free_, held_, ahead_;
   ListReplayResult result_;
 };
 

@@ -7,6 +7,7 @@
 
 #include "core/values/durations.h"
 #include "core/values/error.h"
+#include "core/values/transfer_room.h"
 #include "simulator/schedules/cyclic.h"
 
 namespace penstock {
@@ -87,7 +88,8 @@ ReplicaReplays::ReplicaReplays(const Plan& layout, const ShapeTable& shapes,
   count_beside(micro_batches);
 }
 
-// A rank that limits its lists leaves room for a receive and a send over each boundary, either way.
+// A rank that limits its lists leaves room for a receive over each boundary, either way, and for
+// what transfer_room.h says.
 void ReplicaReplays::count_beside(const std::vector<FormedMicroBatch>& micro_batches) {
   const auto stages = static_cast<std::size_t>(layout_.stages());
   std::vector<std::int64_t> working(stages, 0), boundary(stages, 0);
@@ -100,16 +102,19 @@ void ReplicaReplays::count_beside(const std::vector<FormedMicroBatch>& micro_bat
     }
   }
   const auto ranks = static_cast<std::size_t>(layout_.pipeline);
-  std::vector<std::int64_t> most_working(ranks, 0);
+  std::vector<std::int64_t> most_working(ranks, 0), ahead(ranks, 0);
   beside_.assign(ranks, 0);
   buffers_.assign(ranks, 0);
   for (std::size_t s = 0; s < stages; ++s) {
     const auto rank = static_cast<std::size_t>(rank_of_stage_[s]);
     most_working[rank] = std::max(most_working[rank], working[s]);
     if (s == 0 || rank_of_stage_[s - 1] == rank_of_stage_[s]) continue;
-    buffers_[rank] += 2 * boundary[s - 1];
-    buffers_[static_cast<std::size_t>(rank_of_stage_[s - 1])] += 2 * boundary[s - 1];
+    for (const std::size_t end : {rank, static_cast<std::size_t>(rank_of_stage_[s - 1])}) {
+      buffers_[end] += (1 + kSendsUnderWay) * boundary[s - 1];
+      ahead[end] = std::max(ahead[end], boundary[s - 1]);
+    }
   }
+  for (std::size_t r = 0; r < ranks; ++r) buffers_[r] += kReceivesAhead * ahead[r];
   for (std::size_t r = 0; r < ranks; ++r) {
     const int rank = static_cast<int>(r);
     beside_[r] = most_working[r] + shapes_.kept_by(rank) + shapes_.lacks(rank);

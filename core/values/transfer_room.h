@@ -1,0 +1,15 @@
+// What transfers of a rank take beyond what its list says, in a plan whose micro-batches differ in
+// shape: Penstock's executor posts receives before their place, and a send ends only when its
+// receiver is as far. The plan counts both, so that a run stays within it.
+#pragma once
+
+namespace penstock {
+
+// Among so many transfers that come next in its list a rank posts the receives
+// (ExecuteOptions::transfers_ahead), so that so many of its largest can be there as well.
+inline constexpr int kReceivesAhead = 4;
+// Sends over one boundary, one way, that are under way at a time. No executor limits them; that a
+// receiver is not further behind is assumed.
+inline constexpr int kSendsUnderWay = 2;
+
+}  // namespace penstock
