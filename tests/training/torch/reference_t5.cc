@@ -34,15 +34,17 @@ std::int64_t bucket_of(std::int64_t distance, bool both_ways) {
 
 // [queries, keys] of one head.
 Tensor bias_of(const Tensor& table, std::int64_t head, std::int64_t tokens, bool both_ways) {
-  std::vector<Tensor> rows;
-  for (std::int64_t q = 0; q < tokens; ++q) {
-    std::vector<Tensor> row;
-    for (std::int64_t k = 0; k < tokens; ++k) {
-      row.push_back(table[bucket_of(k - q, both_ways)][head]);
-    }
-    rows.push_back(torch::stack(row));
+  std::vector<std::int64_t> by_distance, buckets;
+  for (std::int64_t distance = 1 - tokens; distance < tokens; ++distance) {
+    by_distance.push_back(bucket_of(distance, both_ways));
   }
-  return torch::stack(rows);
+  for (std::int64_t q = 0; q < tokens; ++q) {
+    const auto first = by_distance.begin() + (tokens - 1 - q);  // of key 0
+    buckets.insert(buckets.end(), first, first + tokens);
+  }
+  return table.index_select(0, torch::tensor(buckets, torch::kLong))
+      .select(1, head)
+      .view({tokens, tokens});
 }
 
 // Of one sample: [tokens, width]; `table` undefined: no bias, every key is seen.
