@@ -179,7 +179,8 @@ void Decider::handle(const StepFinished& event) {
   if (next().phase == JobPhase::kStarting) ready();
   if (!generation().has_stepped) {
     learn_start(event.time);
-    compare_expectation();
+    // Where this generation is already told to end, the step that is awaited is the next one's.
+    if (!next().stopping) compare_expectation();
     generation().has_stepped = true;
     generation().first_step = event.step - 1;
     next().lost_steps += std::max<std::int64_t>(0, next().last_step - generation().first_step);

@@ -439,8 +439,8 @@ TEST_CASE("the time until the next first step is predicted from what ends and st
   job(seconds(53), MachineJoined{"b", 4});
   job(seconds(54), MachineLeaves{"a", at(seconds(55)), "test"});
   REQUIRE(job.state.expected);
-  // Starts have taken 10, 10 and 9 s without their steps.
-  CHECK(job.state.expected->time == seconds(4) + seconds(10) + seconds(1));
+  // The last two starts have taken 10 and 9 s without their steps.
+  CHECK(job.state.expected->time == seconds(4) + milliseconds(9500) + seconds(1));
 }
 
 // Starts of four ranks take 10 s, of two 6 s; each way to end has taken its own time before.
@@ -510,6 +510,24 @@ TEST_CASE("what ends otherwise than foreseen is foreseen anew") {
   job.all_end(seconds(39), 3);
   CHECK(job.state.change_times.end(WayToEnd::kLostPeer) == seconds(4));
   CHECK(!job.state.change_times.end(WayToEnd::kTold));
+}
+
+TEST_CASE("a step of ranks that are told to end is not the first of the next ones") {
+  Told job;
+  job.run_on({{"a", 4}});
+  job(seconds(11), StepFinished{1, 1, 0.5, seconds(1)});
+  job(seconds(12), MachineJoined{"b", 4});
+  job(seconds(20), RankEnded{1, 2, std::nullopt, 9, ""});
+  job.all_end(seconds(22), 3);
+  // Generation 2 has not done a step when its machine is announced to go; then it does one.
+  job(seconds(31), MachineLeaves{"a", at(seconds(32)), "test"});
+  REQUIRE(job.state.stopping);
+  job(seconds(32), StepFinished{2, 1, 0.5, seconds(1)});
+  CHECK(measured(job.last).empty());
+  REQUIRE(job.state.expected);
+  job.all_end(seconds(35), 4);
+  job(seconds(46), StepFinished{3, 2, 0.5, seconds(1)});
+  CHECK(measured(job.last).find("15 s after") != std::string::npos);
 }
 
 TEST_CASE("while a job waits for machines nobody can say when it goes on") {
