@@ -8,7 +8,8 @@
 //
 // Two values per change, since the next start costs write + restart after a plan that ran and was
 // saved (`saved`), and only the restart after a wait, or where what was not in a checkpoint was
-// given up (`stopped`), which pays right after one was written. O(K^2) for K changes.
+// given up (`stopped`), which pays right after one was written. O(K^2) for K changes, were it not
+// that most segments are not worth going on with (is_beaten).
 #include <algorithm>
 #include <limits>
 
@@ -69,10 +70,28 @@ class Hindsight {
     int there = recording_.changes[i].gpus;
     for (std::size_t j = i + 1; j < at_.size(); ++j) {
       const bool is_end = j + 1 == at_.size();
+      if (is_beaten(i, i + (j - i) / 2, j, there)) return;
       run(i, j, there);
       if (!is_end) there = left_after(i, j, there);
       if (!fastest_[static_cast<std::size_t>(there)]) return;
     }
+  }
+
+  // Whether a segment from i to j, with `there` GPUs left, and all longer ones, are no better than
+  // those that begin at k between them: what was there at i and is left later was there at k too.
+  // So the segment from k is never slower, and if it is ahead when it starts, it stays ahead. It
+  // must be ahead by a write of the fastest rung: a segment of the other may end where a checkpoint
+  // was just written.
+  [[nodiscard]] bool is_beaten(std::size_t i, std::size_t k, std::size_t j, int there) const {
+    if (k == i) return false;
+    const auto rung = fastest_[static_cast<std::size_t>(there)];
+    if (!rung) return true;
+    const Duration begins = at_[k] + costs_.planned();
+    if (at_[j] < begins) return false;
+    const double best = std::max(saved_[i], stopped_[i]);  // as if it restarted at no cost
+    const double its = best + rungs_[*rung].steps_per_second() * to_seconds(begins - at_[i]);
+    const double write = rungs_.back().steps_per_second() * to_seconds(costs_.write);
+    return saved_[k] > its + write;
   }
 
   // The fastest rung on `gpus` from change i to change j.
