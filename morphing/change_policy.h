@@ -19,6 +19,7 @@ struct Situation {
   const AvailabilityChange* change =
       nullptr;                         // that has just happened; none: the policy's own wake-up
   std::optional<std::size_t> running;  // rung; none: nothing runs, or a GPU in use was lost
+  Duration restarting{};               // until the rung that runs makes steps; 0: it does
 };
 
 struct Decision {

@@ -1,20 +1,24 @@
 // Penstock's policy. Three rules, each with its reason:
 //
 // 1. What a rung is worth. It makes steps at its speed, and every loss that breaks it costs a
-//    restart: worth = speed x (1 - C x rate of losses that break it). The rate is (seen losses +
-//    1/2) over the time since the start. So where losses come in waves a smaller plan with spare
-//    GPUs is worth more. When nothing runs, the rung of most worth starts.
-// 2. Growing at once. A change from worth r1 to r2 pays when the time t to the next loss that
-//    breaks the new rung is longer than C / ln(r2 / r1), for t exponentially distributed: the plan
-//    that runs goes on while C passes, or the new one catches up. t is estimated from the losses so
-//    far.
-// 3. Growing after a while. The estimate may be wrong, and calm lasts. Whoever has foregone as much
-//    as the change costs, C x r2 / (r2 - r1) after the chance came or after the last event, changes
-//    now (the ski-rental rule: never more than twice the cost of knowing).
+//    restart: worth = speed x (1 - 3/4 C x rate of losses that break it). The rate is (seen losses
+//    + 1/2) over the time since the start, and counts as three quarters of what it is, because some
+//    losses come while the job restarts anyway. So where losses come in waves a smaller plan with
+//    spare GPUs is worth more. When nothing runs, the rung of most worth starts.
+// 2. Growing at once. A change from worth r1 to r2 pays when the time t to the next change that
+//    makes it useless is longer than C / ln(r2 / r1), for t exponentially distributed: the plan
+//    that runs goes on while C passes, or the new one catches up. Useless it is by a loss that
+//    breaks the new rung, and half of the time by more GPUs, on which the job would like to run
+//    instead. While the plan that runs is itself restarting, C is only what the change takes longer
+//    than that, and no checkpoint is written.
+// 3. Growing after a while. The estimate may be wrong, and calm lasts. Whoever has foregone half as
+//    much again as the change costs, 3/2 C x r2 / (r2 - r1) after the chance came or after the last
+//    event, changes now (the ski-rental rule: a wrong estimate costs only so much).
 //
-// Until losses are seen there is a prior of half an hour in every rate (`kPrior`), which counts one
-// loss in that time. The three numbers were chosen on the recordings in data/availability;
-// docs/morphing.md has the figures with others.
+// Until losses are seen there is a prior of half an hour in every rate (`kPriorTime`), which counts
+// one loss in that time. The numbers were chosen on the recordings in data/availability with
+// changes of 30 to 340 s, and on made-up ones; docs/morphing.md has the figures. Whether a loss, or
+// a gain, has just happened was tried as well and told nothing.
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -28,6 +32,9 @@ namespace {
 
 constexpr double kPriorLosses = 1.0;
 constexpr double kWorthLosses = 0.5;
+constexpr double kBreakShare = 0.75;  // of the cost of a loss, in what a rung is worth
+constexpr double kGainShare = 0.5;    // of more GPUs, that make a change useless
+constexpr double kPatience = 1.5;     // times what a change costs
 // A rung that is worth nothing now is not worth infinitely less than another.
 constexpr double kLeastShare = 1e-3;
 
@@ -45,6 +52,7 @@ class ExpectedGain final : public ChangePolicy {
       : rungs_(std::move(rungs)),
         seen_(names_machines, rungs_.empty() ? 1 : rungs_.back().gpus),
         planned_(to_seconds(costs.planned())),
+        restart_(to_seconds(costs.restart)),
         broken_(costs.notice >= costs.write
                     ? to_seconds(costs.planned())
                     : to_seconds(costs.restart) + to_seconds(costs.every) / 2.0) {}
@@ -61,13 +69,13 @@ class ExpectedGain final : public ChangePolicy {
       if (!best) return {best, false, std::nullopt};
       return {best, false, look_again(*best, situation.gpus, situation.now)};
     }
-    return grow(*situation.running, *best, situation.gpus, situation.now);
+    return grow(situation, *best);
   }
 
  private:
   [[nodiscard]] double worth(std::size_t rung) const {
     const double rate = seen_.rate(rungs_[rung].gpus, kWorthLosses);
-    return rungs_[rung].steps_per_second() * std::max(0.0, 1.0 - broken_ * rate);
+    return rungs_[rung].steps_per_second() * std::max(0.0, 1.0 - kBreakShare * broken_ * rate);
   }
 
   // Of several that are worth the same, the fastest.
@@ -84,36 +92,43 @@ class ExpectedGain final : public ChangePolicy {
     return best;
   }
 
-  Decision grow(std::size_t running, std::size_t best, int gpus, Duration now) {
+  Decision grow(const Situation& situation, std::size_t best) {
+    const std::size_t running = *situation.running;
+    const Duration now = situation.now;
     const double r2 = worth(best), r1 = std::max(worth(running), kLeastShare * r2);
     if (best <= running || r2 <= r1) {
       chance_.reset();
-      return {running, false, look_again(running, gpus, now)};
+      return {running, false, look_again(running, situation.gpus, now)};
     }
     if (!chance_) chance_ = now;
-    const double until_loss = 1.0 / seen_.rate(rungs_[best].gpus, kPriorLosses);
-    const double calm_needed = planned_ / std::log(r2 / r1);
-    const double foregone_needed = planned_ * r2 / (r2 - r1);
+    // What is left of a restart is saved by beginning another.
+    const double left = to_seconds(situation.restarting);
+    const double change = left > 0.0 ? restart_ : planned_;
+    const double useless =
+        seen_.rate(rungs_[best].gpus, kPriorLosses) + kGainShare * seen_.gain_rate();
+    const double foregone_needed = kPatience * std::max(0.0, change * r2 - left * r1) / (r2 - r1);
     const double waited = to_seconds(now - std::max(*chance_, last_event_));
-    if (until_loss > calm_needed || waited >= foregone_needed) {
+    if (std::log(r2 / r1) > useless * (change - left) || waited >= foregone_needed) {
       chance_.reset();
-      return {best, false, look_again(best, gpus, now)};
+      return {best, false, look_again(best, situation.gpus, now)};
     }
     const Duration pays = after(now, foregone_needed - waited);
-    return {running, false, std::min(pays, after(now, kLookAgain * elapsed()))};
+    return {running, false, std::min(pays, after(now, look_again_in()))};
   }
 
   // What a larger rung is worth rises while nothing is lost.
   [[nodiscard]] std::optional<Duration> look_again(std::size_t running, int gpus,
                                                    Duration now) const {
     if (running + 1 == rungs_.size() || rungs_[running + 1].gpus > gpus) return std::nullopt;
-    return after(now, kLookAgain * elapsed());
+    return after(now, look_again_in());
   }
-  [[nodiscard]] double elapsed() const { return seen_.elapsed() + SeenLosses::kPriorTime; }
+  [[nodiscard]] double look_again_in() const {
+    return kLookAgain * (seen_.elapsed() + SeenLosses::kPriorTime);
+  }
 
   std::vector<Rung> rungs_;
   SeenLosses seen_;
-  double planned_, broken_;
+  double planned_, restart_, broken_;
   Duration last_event_{};
   std::optional<Duration> chance_;  // since when a better rung could run
 };

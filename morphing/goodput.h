@@ -33,14 +33,16 @@ struct Goodput {
 //   of them breaks it. Else idle GPUs are lost first, and a plan breaks when fewer are left than it
 //   uses.
 // - A change that is decided, or a loss that is announced at least `write` before, costs write +
-//   restart. Another loss costs restart and the work since the last checkpoint.
+//   restart, and only the restart where the plan has made no step yet. Another loss costs restart
+//   and the work since the last checkpoint.
+// - After every `every` of work the job stands still for `stall`, while a checkpoint is copied.
 // - During a restart, a change that breaks the plan, or at which the policy starts one, begins it
 //   anew; another leaves it to go on.
 Goodput replay_availability(const Availability& recording, const std::vector<Rung>& rungs,
                             const ChangeCosts& costs, ChangePolicy& policy);
 
 // The most steps that a job can keep which knows every loss beforehand, and so writes a checkpoint
-// before a change, or none, whichever is the best. Takes the square of the number of changes.
+// before a change, or none, whichever is the best, and none in the background that stops it.
 double most_steps(const Availability& recording, const std::vector<Rung>& rungs,
                   const ChangeCosts& costs);
 

@@ -46,10 +46,18 @@ class Replay {
     return broken;
   }
 
+  // Of the rung that runs, with what checkpoints in the background take.
+  [[nodiscard]] double speed() const {
+    const double its = rungs_[*running_].steps_per_second();
+    if (costs_.every <= Duration{}) return its;
+    return its * (static_cast<double>(costs_.every.count()) /
+                  static_cast<double>((costs_.every + costs_.stall).count()));
+  }
+
   // Production since the last checkpoint, of what a loss breaks that nobody announced in time.
   [[nodiscard]] double unsaved_steps() const {
     if (!running_ || now_ <= ready_ || costs_.every <= Duration{}) return 0.0;
-    return rungs_[*running_].steps_per_second() * to_seconds((now_ - ready_) % costs_.every);
+    return speed() * to_seconds((now_ - ready_) % (costs_.every + costs_.stall));
   }
 
   void lose_unsaved() {
@@ -60,7 +68,8 @@ class Replay {
 
   std::optional<Duration> ask(const AvailabilityChange* change, bool broken) {
     const Decision decision =
-        policy_.decide({now_, gpus_, change, broken ? std::nullopt : running_});
+        policy_.decide({now_, gpus_, change, broken ? std::nullopt : running_,
+                        running_ ? std::max(Duration{}, ready_ - now_) : Duration{}});
     if (decision.rung && rungs_[*decision.rung].gpus > gpus_) {
       throw Error(ErrorKind::kInternal, "a policy runs a plan on more GPUs than there are");
     }
@@ -74,7 +83,8 @@ class Replay {
     const Duration notice = change != nullptr ? change->notice.value_or(costs_.notice) : Duration{};
     const bool is_saved = !decision.restart && (!broken || notice >= costs_.write);
     if (running_ && !is_saved) lose_unsaved();
-    Duration cost = running_ && is_saved ? costs_.planned() : costs_.restart;
+    const bool writes = is_saved && running_ && now_ > ready_;
+    Duration cost = writes ? costs_.planned() : costs_.restart;
     if (now_ == recording_.changes.front().at) cost = Duration{};
     running_ = decision.rung;
     if (running_) {
@@ -102,7 +112,7 @@ class Replay {
     } else {
       const Duration begin = std::clamp(ready_, now_, next);
       result_.restarting += begin - now_;
-      result_.steps += rungs_[*running_].steps_per_second() * to_seconds(next - begin);
+      result_.steps += speed() * to_seconds(next - begin);
     }
     now_ = next;
   }

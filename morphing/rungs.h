@@ -25,6 +25,7 @@ struct ChangeCosts {
   Duration restart{};  // stop, start processes, rendezvous, load, warm up: until the first new step
   Duration every{};    // work between two checkpoints in the background; 0: every step is kept
   Duration notice{};   // before a loss, where the recording does not say
+  Duration stall{};    // of the job for each checkpoint in the background
 
   // Of a change that was decided, or announced early enough to write a checkpoint first.
   [[nodiscard]] Duration planned() const { return write + restart; }

@@ -23,6 +23,7 @@ constexpr double kQuiet = 2.0;
 
 SeenLosses::SeenLosses(bool names_machines, int most_gpus)
     : names_machines_(names_machines),
+      most_gpus_(most_gpus),
       levels_(names_machines ? 2 : static_cast<std::size_t>(most_gpus) + 1) {}
 
 void SeenLosses::pass(Duration now) {
@@ -30,6 +31,7 @@ void SeenLosses::pass(Duration now) {
   const double passed = to_seconds(now - last_);
   last_ = now;
   elapsed_ += passed;
+  if (gpus_ < most_gpus_) could_gain_ += passed;
   gpu_seconds_ += static_cast<double>(gpus_) * passed;
   const auto reached = std::min(static_cast<std::size_t>(gpus_), levels_.size() - 1);
   for (std::size_t level = 1; level <= reached; ++level) levels_[level].exposed += passed;
@@ -37,6 +39,8 @@ void SeenLosses::pass(Duration now) {
 
 void SeenLosses::observe(const AvailabilityChange& change) {
   pass(change.at);
+  const bool gains = names_machines_ ? !change.added.empty() : change.gpus > gpus_;
+  if (has_begun_ && gains && gpus_ < most_gpus_) gains_ += 1.0;
   has_begun_ = true;
   last_ = change.at;
   const auto lose = [](Level& level) {
@@ -65,6 +69,10 @@ double SeenLosses::rate(int used, double prior) const {
     losses *= std::min(1.0, static_cast<double>(used) / std::max(mean, 1.0));
   }
   return (losses + prior) / (level.exposed + kPriorTime);
+}
+
+double SeenLosses::gain_rate() const {
+  return gpus_ < most_gpus_ ? gains_ / (could_gain_ + kPriorTime) : 0.0;
 }
 
 }  // namespace penstock

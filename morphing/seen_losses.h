@@ -21,6 +21,8 @@ class SeenLosses {
   // Losses per second that would break a plan on `used` GPUs, over the time in which there were so
   // many. `prior`: losses that are taken to have been seen in kPriorTime before the first change.
   [[nodiscard]] double rate(int used, double prior) const;
+  // How often per second there were more GPUs, over the time in which a plan could have used more.
+  [[nodiscard]] double gain_rate() const;
   // Since the first change.
   [[nodiscard]] double elapsed() const { return elapsed_; }
 
@@ -34,10 +36,12 @@ class SeenLosses {
   };
 
   bool names_machines_;
+  int most_gpus_;
   bool has_begun_ = false;
   Duration last_{};
   int gpus_ = 0;
   double elapsed_ = 0.0, gpu_seconds_ = 0.0;
+  double could_gain_ = 0.0, gains_ = 0.0;
   std::vector<Level> levels_;  // by GPUs; where machines have names, [1] stands for all losses
 };
 

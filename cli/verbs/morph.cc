@@ -1,6 +1,8 @@
 // `penstock morph` replays a recording of GPUs that come and go, in virtual time, under each policy
 // and the same costs of a change. Costs that are not given follow from the book: a checkpoint's
-// bytes over the storage, and Daly's interval for the recording's mean time between losses.
+// bytes over the storage, and between two in the background Daly's interval, as `train` takes it:
+// for the time that a copy stops the job and the mean time between losses that nobody announces in
+// time.
 #include <algorithm>
 #include <filesystem>
 #include <optional>
@@ -48,10 +50,12 @@ constexpr const char* kStart = "30s";
 // Google's and Azure's least notice.
 constexpr const char* kNotice = "30s";
 constexpr double kStoragePerNode = 1e9;  // bytes per second
+// Of every GPU to its host's memory: PCIe 4 in practice. An assumption.
+constexpr double kCopyPerGpu = 16e9;
 
 struct MorphOptions {
   std::optional<std::string> book, trace, start, write, load, storage, warm_up, notice, every,
-      price, output;
+      stall, price, output;
   bool json = false;
 
   void declare(Options& options) {
@@ -83,9 +87,13 @@ struct MorphOptions {
                    "before a loss, where the recording has none (default 30s; 0s: never)", notice);
     options.option(
         "--checkpoint-every", "TIME",
-        "between checkpoints in the background; default: Daly's rule, for the recording's "
-        "mean time between losses",
+        "between checkpoints in the background; default: by Daly's rule, for --stall and the "
+        "mean time between losses without notice, and not less than --write",
         every);
+    options.option("--stall", "TIME",
+                   "for which a checkpoint in the background stops the job; default: its bytes to "
+                   "the host's memory, 16 GB/s from every GPU of the book's largest plan",
+                   stall);
     options.option("--usd-per-gpu-hour", "USD",
                    "where the recording has no prices; default: that of the book's first device",
                    price);
@@ -102,13 +110,13 @@ Duration given_or(const char* name, const std::optional<std::string>& given, Dur
   return given ? parse_budget(name, *given) : otherwise;
 }
 
-Duration mean_between_losses(const Availability& recording) {
+// Losses that are announced before a checkpoint could be written take nothing.
+Duration mean_between_silent_losses(const Availability& recording, const ChangeCosts& costs) {
   std::int64_t losses = 1;
   for (std::size_t i = 1; i < recording.changes.size(); ++i) {
-    losses += recording.changes[i].gpus < recording.changes[i - 1].gpus ||
-                      !recording.changes[i].lost.empty()
-                  ? 1
-                  : 0;
+    const AvailabilityChange& change = recording.changes[i];
+    const bool loses = change.gpus < recording.changes[i - 1].gpus || !change.lost.empty();
+    losses += loses && change.notice.value_or(costs.notice) < costs.write ? 1 : 0;
   }
   return (recording.end - recording.changes.front().at) / losses;
 }
@@ -122,6 +130,12 @@ Duration transfer_of(const PlanBook& book, const MorphOptions& given) {
   return transfer_time(checkpoint_bytes(book.profile), BytesPerSecond{storage});
 }
 
+// The same to the memory of the hosts.
+Duration copy_of(const PlanBook& book) {
+  const double gpus = std::max(1, rungs_of(book).back().gpus);
+  return transfer_time(checkpoint_bytes(book.profile), BytesPerSecond{kCopyPerGpu * gpus});
+}
+
 ChangeCosts costs_of(const PlanBook& book, const Availability& recording,
                      const MorphOptions& given) {
   const Duration transfer = transfer_of(book, given);
@@ -131,7 +145,9 @@ ChangeCosts costs_of(const PlanBook& book, const Availability& recording,
                   given_or("--load", given.load, transfer) +
                   given_or("--warm-up", given.warm_up, Duration{});
   costs.notice = given_or("--notice", given.notice, parse_budget("--notice", kNotice));
-  const Duration best = checkpoint_interval(costs.write, mean_between_losses(recording));
+  costs.stall = given_or("--stall", given.stall, copy_of(book));
+  const Duration apart = mean_between_silent_losses(recording, costs);
+  const Duration best = std::max(costs.write, checkpoint_interval(costs.stall, apart));
   costs.every = given_or("--checkpoint-every", given.every, best);
   return costs;
 }
@@ -169,13 +185,13 @@ std::string recording_text(const PlanBook& book, const Availability& recording,
 std::string costs_text(const PlanBook& book, const ChangeCosts& costs) {
   return fmt::format(
       "A change costs {}: a checkpoint of {} GiB is written in {}, the restart takes {}. {}; "
-      "checkpoints in the background every {}.",
+      "checkpoints in the background every {}, each of which stops the job for {}.",
       to_text(costs.planned()), gib(checkpoint_bytes(book.profile)), to_text(costs.write),
       to_text(costs.restart),
       costs.notice >= costs.write
           ? fmt::format("Losses are announced {} before", to_text(costs.notice))
           : "Losses take what is not in a checkpoint",
-      to_text(costs.every));
+      to_text(costs.every), to_text(costs.stall));
 }
 
 GoodputReport report_of(const PlanBook& book, const Availability& recording,

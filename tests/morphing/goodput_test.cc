@@ -163,6 +163,57 @@ TEST_CASE("Hindsight finds the best of all scripts where only the number of GPUs
   }
 }
 
+// Every segment from every change, without a short cut: kept and saved, or what is left when its
+// last steps are given up.
+double most_of_all_segments(const Availability& recording, const std::vector<Rung>& rungs,
+                            const ChangeCosts& costs) {
+  std::vector<Duration> at;
+  for (const AvailabilityChange& change : recording.changes) at.push_back(change.at);
+  at.push_back(recording.end);
+  std::vector<double> saved(at.size(), -1e18), stopped(at.size(), -1e18);
+  stopped[0] = 0.0;
+  std::vector<int> there;  // machines
+  for (std::size_t i = 0; i + 1 < at.size(); ++i) {
+    stopped[i + 1] = std::max({stopped[i + 1], stopped[i], saved[i]});
+    for (const int lost : recording.changes[i].lost) std::erase(there, lost);
+    const std::vector<int>& added = recording.changes[i].added;
+    there.insert(there.end(), added.begin(), added.end());
+    int gpus = recording.changes[i].gpus;
+    for (std::size_t j = i + 1; j < at.size(); ++j) {
+      const auto rung = fastest_rung(rungs, gpus);
+      if (!rung) break;
+      const double speed = rungs[*rung].steps_per_second();
+      for (const bool is_saved : {true, false}) {
+        const Duration cost = is_saved ? costs.planned() : costs.restart;
+        const Duration runs = std::max(Duration{}, at[j] - at[i] - (i == 0 ? Duration{} : cost));
+        const double kept = (is_saved ? saved : stopped)[i] + speed * to_seconds(runs);
+        saved[j] = std::max(saved[j], kept);
+        const Duration unsaved = costs.every > Duration{} ? runs % costs.every : Duration{};
+        stopped[j] = std::max(stopped[j], kept - speed * to_seconds(unsaved));
+      }
+      if (j + 1 == at.size()) break;
+      if (!recording.names_machines()) gpus = std::min(gpus, recording.changes[j].gpus);
+      for (const int lost : recording.changes[j].lost) {
+        const bool was_there = std::ranges::find(there, lost) != there.end();
+        if (was_there) gpus -= recording.machines[static_cast<std::size_t>(lost)].gpus;
+      }
+    }
+  }
+  return std::max(saved.back(), stopped.back());
+}
+
+TEST_CASE("Hindsight leaves out segments, and finds to the bit what all of them give") {
+  std::mt19937 random(4);
+  for (int round = 0; round < testing::draws(300); ++round) {
+    CAPTURE(round);
+    const Availability recording = random_recording(random, 60, round % 2 == 0);
+    const std::vector<Rung> rungs = linear_rungs(8, 1 + round % 3);
+    const ChangeCosts costs{
+        seconds(random() % 40), seconds(random() % 120), seconds(random() % 3 * 25), {}};
+    CHECK(most_steps(recording, rungs, costs) == most_of_all_segments(recording, rungs, costs));
+  }
+}
+
 TEST_CASE("With named machines hindsight is an upper bound, since it also picks the machines") {
   std::mt19937 random(2);
   int equal = 0;
@@ -206,6 +257,38 @@ TEST_CASE("A loss that nobody announced takes the work since the last checkpoint
   const auto third = always_policy(rungs);
   CHECK(replay_availability(recording, rungs, announced, *third).lost_steps ==
         doctest::Approx(200));
+}
+
+TEST_CASE("A checkpoint in the background stops the job for its stall") {
+  Availability recording;
+  recording.changes = {{Duration{}, 4, {}, {}, {}, {}}, {seconds(980), 3, {}, {}, {}, {}}};
+  recording.end = seconds(980 + 50 + 310);
+  const std::vector<Rung> rungs = {rung_of(2, 1.0), rung_of(4, 2.0)};
+  // 300 s of work, 10 s of standing still. Of 980 s on four GPUs three rounds are kept, 900 s of
+  // work; of the fourth, 50 s at 300 / 310 of two steps a second are lost. Then one round on two.
+  const ChangeCosts costs{seconds(10), seconds(50), seconds(300), {}, seconds(10)};
+  const auto policy = always_policy(rungs);
+  const Goodput goodput = replay_availability(recording, rungs, costs, *policy);
+  CHECK(goodput.lost_steps == doctest::Approx(50 * 2.0 * 300 / 310));
+  CHECK(goodput.steps == doctest::Approx(900 * 2.0 + 300));
+  // Hindsight needs none in the background: it writes one when the loss comes.
+  CHECK(most_steps(recording, rungs, costs) == doctest::Approx(980 * 2.0 + 300));
+}
+
+TEST_CASE("A plan that has made no step has nothing to write") {
+  // Four GPUs for 100 s, then two, and 20 s later three: the first loss costs 10 + 50 s, the change
+  // during that restart 50 s more, without a checkpoint.
+  Availability recording;
+  recording.changes = {{Duration{}, 4, {}, {}, {}, {}},
+                       {seconds(100), 2, {}, {}, {}, {}},
+                       {seconds(120), 3, {}, {}, {}, {}}};
+  recording.end = seconds(1000);
+  const std::vector<Rung> rungs = {rung_of(2, 2.0), rung_of(3, 3.0), rung_of(4, 4.0)};
+  const ChangeCosts costs{seconds(10), seconds(50), {}, seconds(30)};
+  const auto policy = always_policy(rungs);
+  const Goodput goodput = replay_availability(recording, rungs, costs, *policy);
+  CHECK(goodput.restarting == seconds(20 + 50));
+  CHECK(goodput.steps == doctest::Approx(100 * 4.0 + 830 * 3.0));
 }
 
 TEST_CASE("Restarting all loses what is not in a checkpoint at every arrival") {

@@ -1,9 +1,10 @@
-// Recordings that nobody made: machines that come and go as in seven simple worlds, each with its
+// Recordings that nobody made: machines that come and go as in a dozen simple worlds, each with its
 // own seed. One number of the policy (how soon a burst is forgotten) was chosen on some of them,
 // and the limits below after seeing results. It must never keep much less than the better of the
 // two policies that need no thought.
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <functional>
 #include <random>
 #include <string>
@@ -146,6 +147,40 @@ Availability burst(unsigned seed, int wanted, bool first) {
   return recorder.recording(kDay, waits);
 }
 
+// Machines come one by one, and all stay.
+Availability growing(unsigned seed, int most, double each) {
+  Waits waits(seed);
+  Recorder recorder;
+  int at = 0;
+  for (int i = 0; i < most; ++i) {
+    recorder.add(at);
+    at += waits.next(each);
+  }
+  return recorder.recording(at + 3600, waits);
+}
+
+// By day two thirds of the machines go, one after another; at night they come back.
+Availability day_and_night(unsigned seed, int wanted) {
+  Waits waits(seed);
+  Recorder recorder;
+  for (int i = 0; i < wanted; ++i) recorder.add(0);
+  for (int day = 0; day < 4; ++day) {
+    int gone = day * kDay / 2 + 8 * 3600, back = gone + 4 * 3600;
+    for (int i = 0; i < 2 * wanted / 3; ++i) {
+      recorder.lose(gone += waits.next(300));
+      recorder.add(back += waits.next(300));
+    }
+  }
+  return recorder.recording(2 * kDay + kDay / 2, waits);
+}
+
+// The same of nodes with eight GPUs.
+Availability of_nodes(Availability recording) {
+  for (AvailableMachine& machine : recording.machines) machine.gpus = 8;
+  for (AvailabilityChange& change : recording.changes) change.gpus *= 8;
+  return recording;
+}
+
 struct World {
   std::string name;
   std::function<Availability(unsigned seed)> make;
@@ -164,7 +199,13 @@ std::vector<World> worlds() {
     all.push_back({"shrinking" + of, [=](unsigned s) { return shrinking(s, wanted, 1200); }});
     all.push_back({"burst first" + of, [=](unsigned s) { return burst(s, wanted, true); }});
     all.push_back({"burst last" + of, [=](unsigned s) { return burst(s, wanted, false); }});
+    all.push_back({"growing" + of, [=](unsigned s) { return growing(s, wanted, 300); }});
+    all.push_back({"day and night" + of, [=](unsigned s) { return day_and_night(s, wanted); }});
+    all.push_back(
+        {"counts" + of, [=](unsigned s) { return counts_of(replaced(s, wanted, 4 * 3600, 600)); }});
   }
+  all.push_back({"nodes", [](unsigned s) { return of_nodes(replaced(s, 4, 4 * 3600, 600)); }});
+  all.push_back({"waves of nodes", [](unsigned s) { return of_nodes(waves(s, 8, 7200)); }});
   return all;
 }
 
@@ -205,12 +246,20 @@ Shares shares_of(const Availability& recording, const std::vector<Rung>& rungs,
   return {ours / most_steps(recording, rungs, costs), ours / better};
 }
 
+// By hand any number: PENSTOCK_MADE_UP_SEEDS=100, of which the table in docs/morphing.md has
+// figures.
+unsigned seeds() {
+  const char* more = std::getenv("PENSTOCK_MADE_UP_SEEDS");
+  if (more != nullptr) return static_cast<unsigned>(std::atoi(more));
+  return testing::kWatched ? 2U : 6U;
+}
+
 TEST_CASE("On recordings that were made up the policy is as good as the better simple one") {
   double sum = 0.0;
   int count = 0, below = 0;
   for (const World& world : worlds()) {
     for (const int change : {30, 70, 130, 300}) {
-      for (unsigned seed = 1; seed <= (testing::kWatched ? 2U : 6U); ++seed) {
+      for (unsigned seed = 1; seed <= seeds(); ++seed) {
         const Availability recording = world.make(seed);
         const int most = most_gpus(recording);
         ChangeCosts costs{seconds(change / 3), seconds(change - change / 3), {}, {}};
@@ -222,7 +271,7 @@ TEST_CASE("On recordings that were made up the policy is as good as the better s
           CAPTURE(change);
           CAPTURE(seed);
           CAPTURE(speeds.power);
-          CHECK(shares.of_better >= (change > 130 ? 0.93 : 0.97));
+          CHECK(shares.of_better >= (change > 130 ? 0.93 : 0.96));
           below += shares.of_better < 0.98 ? 1 : 0;
           sum += shares.of_hindsight;
           ++count;
@@ -230,9 +279,9 @@ TEST_CASE("On recordings that were made up the policy is as good as the better s
       }
     }
   }
-  // Few are below 0.98, and none by more than one in a hundred where a change costs 130 s at most.
-  CHECK(below <= count / 50);
-  CHECK(sum / count >= 0.93);
+  // Few are below 0.98, and none by more than two in a hundred where a change costs 130 s at most.
+  CHECK(below <= count / 100);
+  CHECK(sum / count >= 0.935);
 }
 
 }  // namespace

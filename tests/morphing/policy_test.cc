@@ -88,6 +88,31 @@ TEST_CASE("After a wave of losses the policy keeps spare GPUs where changes are 
   CHECK(goodput.steps >= 0.95 * most_steps(recording, rungs, costs));
 }
 
+TEST_CASE("While a plan restarts, a better one may start for the difference alone") {
+  // 3,600 s on 8 GPUs, then 4, and 5 s later 8 again. The loss and the prior's in 3,600 + 1,800 s
+  // on 8 GPUs: t = 2,700 s. A change that takes 60 s when it stands alone takes 5 s more than going
+  // on.
+  Availability recording;
+  recording.changes = {{Duration{}, 8, {}, {}, {}, {}},
+                       {seconds(3600), 4, {}, {}, {}, {}},
+                       {seconds(3605), 8, {}, {}, {}, {}}};
+  recording.end = seconds(4000);
+  const std::vector<Rung> rungs = {rung_of(4, 4.0), rung_of(8, 4.1)};
+  const ChangeCosts costs{{}, seconds(60), {}, {}};
+  // ln(4.1 / 4) = 0.025: more than 5 s in 2,700 s, less than 90 s.
+  const auto policy = expected_gain_policy(recording, rungs, costs);
+  const Goodput goodput = replay_availability(recording, rungs, costs, *policy);
+  REQUIRE(goodput.starts.size() == 3);
+  CHECK(goodput.starts[2].rung == 1);
+  CHECK(goodput.starts[2].at == seconds(3605));
+  // The same after the restart: 90 s, and 90 s / 2,700 s are more than 0.025.
+  const ChangeCosts dear{seconds(30), seconds(60), {}, seconds(60)};
+  recording.changes[2].at = seconds(3695);
+  const auto other = expected_gain_policy(recording, rungs, dear);
+  const Goodput later = replay_availability(recording, rungs, dear, *other);
+  CHECK(later.starts.size() == 2);
+}
+
 TEST_CASE("A policy never runs more GPUs than there are, nor sees what is to come") {
   std::mt19937 random(3);
   for (int round = 0; round < testing::draws(200); ++round) {
