@@ -114,7 +114,7 @@ class Traffic {
     const Bytes shard{(gradients.count + holders.shards - 1) / holders.shards};
     unit.reduce += scaled(slowest(cluster, CollectiveKind::kAllReduce, holders.same, shard),
                           factors.reduction);
-    unit.scatter_copy += copy_time(weights + gradients);
+    unit.scatter_copy += copy_time(more_than_sums(weights + gradients, gradients));
     unit.gather_busy = std::min(unit.gather, unit.gather_busy + busy_time(weights, holders.shards));
     // Gloo's is a sum for all, of which each keeps its part: it moves twice as much.
     unit.scatter_busy =
@@ -126,6 +126,14 @@ class Traffic {
     if (executor_ == nullptr) return {};
     const MessageCost cost = executor_->message_of({whole.count / shards * (shards - 1)});
     return cost.send + cost.receive;
+  }
+
+  // An estimated backward reads and writes the gradients that it adds to; FSDP adds up shards only,
+  // so that its copies take their place.
+  [[nodiscard]] Bytes more_than_sums(Bytes copies, Bytes gradients) const {
+    const bool holds_sums = profile_.training.bucket_parameters > 0;
+    return {holds_sums ? std::max<std::int64_t>(copies.count - 2 * gradients.count, 0)
+                       : copies.count};
   }
 
   [[nodiscard]] Duration copy_time(Bytes bytes) const {

@@ -45,6 +45,18 @@ double tokens(const CountKey& key) {
 // Over how many ranks tensors between the products of a layer are divided.
 double divided(const CountKey& key) { return key.sequence_parallel ? key.tensor_degree : 1.0; }
 
+// PyTorch gathers and scatters along the first dimension; sequences are the second, so that what
+// arrives or leaves is copied (torch/distributed/_functional_collectives.py, all_gather_tensor and
+// reduce_scatter_tensor).
+bool torch_gathers(const CountKey& key) {
+  return key.torch_collectives && key.sequence_parallel && key.tensor_degree > 1;
+}
+
+double torch_copies(const Architecture& model, const CountKey& key, int collectives) {
+  const double once = 2.0 * tokens(key) * model.hidden * key.element_bytes;
+  return torch_gathers(key) ? collectives * once : 0.0;
+}
+
 // Pairs of a query and a key that see each other, per sample.
 double visible_pairs(const Architecture& model, const CountKey& key) {
   const double s = key.sequence_length;
@@ -143,7 +155,8 @@ Kept kept_of_layer(const Architecture& model, LayerKind kind, const CountKey& ke
   // The inputs of the first product, of the perceptron's first (each copy of a token), of its last
   // and of the output projection.
   const double inputs = h / divided(key) * (1.0 + real(perceptron.copies)) + met + value;
-  const double all = hidden + copies + attention_elements(model, key) +
+  const double gathered = torch_gathers(key) ? 2.0 * (h - h / divided(key)) : 0.0;
+  const double all = hidden + copies + gathered + attention_elements(model, key) +
                      inner_tensors(model) * (met + more * routed);
   // The output projection takes what attention keeps as well.
   return {all - inputs + (key.is_float8 ? value : 0.0), inputs};
@@ -227,6 +240,14 @@ std::vector<Product> backward_of(const std::vector<Product>& products) {
     out.push_back({p.inner, p.columns, p.rows, p.count, p.kind});
   }
   return out;
+}
+
+// A product that makes the gradient of weights adds it to that of the micro-batches before
+// (Megatron-LM's gradient accumulation fusion): each is read and written once.
+double summed_bytes(const std::vector<Product>& forward, const CountKey& key) {
+  double weights = 0.0;
+  for (const Product& p : forward) weights += p.inner * p.columns * p.count;
+  return 2.0 * key.gradient_bytes * weights;
 }
 
 // Gate and first matrix are one product; of experts each has its share of the tokens.
@@ -323,7 +344,9 @@ RecomputeCounts count_selective(const Architecture& model, LayerKind kind, const
   RecomputeCounts out;
   out.again.products = {{tokens(key), keys, h, 1.0}, {tokens(key), h, value, 1.0}};
   if (gated) out.again.products.push_back({tokens(key), met, h, 1.0});
+  // What was scattered is kept.
   out.again.bytes = layer.forward.bytes;
+  out.again.copies = torch_copies(model, key, 2);
   const double kept = (gated ? 2.0 : 1.0) * h / divided(key) + 2.0 * value + keys + met;
   out.stash = std::min(layer.stash, whole(tokens(key) * kept * e + kept_scores(model, key)));
   return out;
@@ -334,7 +357,9 @@ RecomputeCounts count_selective(const Architecture& model, LayerKind kind, const
 std::vector<TensorTraffic> layer_traffic(const Architecture& model, LayerKind kind,
                                          const CountKey& key) {
   const Bytes bytes = tokens_bytes(model, key);
-  std::vector<TensorTraffic> traffic = traffic_of_layer(bytes, key.sequence_parallel);
+  std::vector<TensorTraffic> traffic = torch_gathers(key)
+                                           ? traffic_of_torch_layer(bytes)
+                                           : traffic_of_layer(bytes, key.sequence_parallel);
   if (kind == LayerKind::kDense || (key.expert_degree == 1 && !key.whole_experts)) return traffic;
   std::vector<TensorTraffic> all;
   const auto add = [&](Bytes of, int half) {
@@ -445,6 +470,8 @@ SectionCounts count_layer(const Architecture& model, LayerKind kind, const Count
   counts.weight_share = 0.5 * products / (products + counts.backward.scores);
   counts.forward.bytes = layer_bytes(model, kind, key);
   counts.backward.bytes = 2.0 * counts.forward.bytes;
+  counts.forward.copies = counts.backward.copies = torch_copies(model, key, 4);
+  counts.backward.sums = summed_bytes(counts.forward.products, key);
   counts.forward.reduced = counts.backward.reduced = reduced_bytes(model, key);
   if (key.tensor_degree > 1) counts.traffic = layer_traffic(model, kind, key);
   if (key.is_float8) count_casts(model, kind, key, counts);
@@ -515,6 +542,7 @@ SectionCounts count_end(const Architecture& model, EndKind kind, const CountKey&
     counts.forward.products.push_back({tokens(key), h, h, 1.0});
   }
   counts.backward.products = backward_of(counts.forward.products);
+  counts.backward.sums = summed_bytes(counts.forward.products, key);
   const double around = (kPassesOverHeadInput * tokens(key) * h + products) * e;
   const double forward = key.eager ? kHeadPassesForward : kFusedHeadPassesForward;
   const double backward = key.eager ? kHeadPassesBackward : kFusedHeadPassesBackward;
@@ -524,13 +552,18 @@ SectionCounts count_end(const Architecture& model, EndKind kind, const CountKey&
   counts.backward.bytes =
       2.0 * around + (key.loss_in_place ? in_place : backward * kLogitBytes * logits);
   if (key.tensor_degree > 1) {
-    counts.traffic = traffic_of_head(tokens_bytes(model, key), whole(kLogitBytes * tokens(key)));
+    const Bytes loss = whole(kLogitBytes * tokens(key));
+    counts.traffic = torch_gathers(key) ? traffic_of_torch_head(tokens_bytes(model, key), loss)
+                                        : traffic_of_head(tokens_bytes(model, key), loss);
+    counts.forward.copies = counts.backward.copies = torch_copies(model, key, 1);
   }
   const double kept_logits = (key.loss_in_place ? e : kLogitBytes) * logits;
   counts.stash = whole(2.0 * tokens(key) * h * e + kept_logits);
   counts.weight_stash = whole((tokens(key) * h + logits) * e);
   const double of_loss = std::max((e + kLogitBytes) * logits, e * logits + e * products);
-  counts.working_peak = whole(key.loss_in_place ? e * products : of_loss);
+  // Sequence parallelism gathers the head's input, and has its whole gradient to scatter.
+  const double gathered = key.sequence_parallel ? 2.0 * tokens(key) * h * e : 0.0;
+  counts.working_peak = whole(gathered + (key.loss_in_place ? e * products : of_loss));
   counts.boundary = boundary_of(model, key);
   return counts;
 }

@@ -45,6 +45,10 @@ struct CountKey {
   bool is_float8 = false;
   // The loss is one kernel that leaves the gradients where the logits were.
   bool loss_in_place = false;
+  // Of the gradients that every micro-batch adds its own to; 0: sums are not counted.
+  int gradient_bytes = 0;
+  // Tensor parallelism of PyTorch (section_traffic.h).
+  bool torch_collectives = false;
 };
 
 // Of one layer's products or of its experts', which are one kernel.
@@ -65,6 +69,8 @@ struct Work {
   double scores = 0.0;            // operations of attention between queries, keys and values
   double bytes = 0.0;             // read and written between and around them
   double cast = 0.0;              // of them by casts to 8 bits
+  double sums = 0.0;              // read and written by sums of gradients over micro-batches
+  double copies = 0.0;            // likewise by copies of what collectives move
   double reduced = 0.0;  // bytes per rank over the links of the tensor-parallel group, when times
                          // are to hold its collectives (as measured ones do)
   [[nodiscard]] double product_flops() const;

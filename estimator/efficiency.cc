@@ -18,6 +18,8 @@ namespace {
 constexpr std::string_view kAny = "any";
 constexpr double kLongestFloor = 1e6;  // us
 constexpr double kLargestError = 100.0;
+// Long streams, which get what copies of sharded weights do (costmodel/price_units.cc): assumed.
+constexpr double kStreamShare = 0.9;
 
 double floor_of(Direction direction, Place place, const EfficiencyTerms& terms) {
   const double layer =
@@ -89,6 +91,18 @@ const EfficiencyCurve* find(const Efficiency& efficiency, std::string_view gener
   return nullptr;
 }
 
+// Experts of a layer on this rank, each of which is launched and waited for by itself (Transformer
+// Engine's GroupedLinear). Runs were published with 4 to 16; more are taken to cost no more than
+// 16, since that many are multiplied by one kernel (PyTorch's grouped_mm).
+double served_alone(const Work& work) {
+  constexpr double kMost = 16.0;
+  double experts = 0.0;
+  for (const Product& product : work.products) {
+    if (product.kind == ProductKind::kGrouped) experts = std::max(experts, product.count);
+  }
+  return std::min(experts, kMost);
+}
+
 }  // namespace
 
 const EfficiencyCurve& curve_for(const Efficiency& efficiency, const DeviceSheet& device,
@@ -148,9 +162,10 @@ WorkTimes times_of(const Work& work, Direction direction, Place place, const Rat
       times.products += time;
     }
   }
-  // The backward sorts gradients the same way.
-  if (times.experts > 0.0) times.routing = terms.routing_s;
+  times.routing = terms.routing_s * served_alone(work);  // the backward sorts gradients likewise
   times.casts = work.cast / (terms.memory * rates.device->memory_bandwidth.value);
+  times.sums = work.sums / (kStreamShare * rates.device->memory_bandwidth.value);
+  times.copies = work.copies / (kStreamShare * rates.device->memory_bandwidth.value);
   times.attention = work.scores / (direction == Direction::kForward ? rates.forward_scores
                                                                     : rates.backward_scores);
   times.memory = work.bytes / (terms.memory * rates.device->memory_bandwidth.value);

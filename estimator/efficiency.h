@@ -19,13 +19,14 @@ namespace penstock {
 
 // time = max(floor, sum over products of flops * shape_factor / (products * peak)
 //                   + scores / rate of attention + (bytes + casts) / (memory * bandwidth)
-//                   + reduced / (link * link)) + routing
+//                   + (sums + copies) / (0.9 * bandwidth) + reduced / (link * link)) + routing *
+//                   experts
 struct EfficiencyTerms {
   double products = 1.0;         // share of the peak rate of matrix products, 0..1
   double memory = 1.0;           // share of the memory bandwidth
   double link = 1.0;             // share of the bandwidth inside a node
   double experts = 1.0;          // products of experts, over that of others
-  double routing_s = 0.0;        // of a layer with experts, forward: what sorts tokens by expert
+  double routing_s = 0.0;        // forward, of each expert on a rank: sorting and launching
   double forward_floor_s = 0.0;  // of a layer: what the host takes to launch it
   double backward_floor_s = 0.0;
   double end_floor = 0.0;  // of embedding and head, as a share of a layer's
@@ -89,10 +90,11 @@ Rates rates_of(const DeviceSheet& device, double peak_flops_per_s, const Efficie
 // What a time is made of, in seconds.
 struct WorkTimes {
   double products = 0.0, attention = 0.0, memory = 0.0, links = 0.0;
-  double experts = 0.0, routing = 0.0, casts = 0.0;
+  double experts = 0.0, routing = 0.0, casts = 0.0, sums = 0.0, copies = 0.0;
   double launches = 0.0;  // what the host takes beyond all of them
   [[nodiscard]] double sum() const {
-    return products + experts + attention + memory + casts + routing + links + launches;
+    return products + experts + attention + memory + casts + sums + copies + routing + links +
+           launches;
   }
 };
 WorkTimes times_of(const Work& work, Direction direction, Place place, const Rates& rates);

@@ -23,13 +23,11 @@ constexpr double kFill = 128.0;
 
 double shape_factor(const Product& product, int processors) {
   if (processors <= 0) return 1.0;
-  // Tiles of grouped products share their rounds.
-  const double together = product.kind == ProductKind::kGrouped ? product.count : 1.0;
-  const double exact = product.rows * product.columns * together;
+  const double exact = product.rows * product.columns;
   double least = 0.0;
   for (const Tile& tile : kTiles) {
     const double tiles =
-        std::ceil(product.rows / tile.rows) * std::ceil(product.columns / tile.columns) * together;
+        std::ceil(product.rows / tile.rows) * std::ceil(product.columns / tile.columns);
     for (const double parts : kParts) {
       if (parts > 1.0 && product.inner / parts < kShallowest) break;
       const double rounds = std::ceil(tiles * parts / processors) / parts;

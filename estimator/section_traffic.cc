@@ -25,6 +25,15 @@ std::vector<TensorTraffic> traffic_of_layer(Bytes tokens_bytes, bool sequence_pa
   return {gather, scatter};
 }
 
+std::vector<TensorTraffic> traffic_of_torch_layer(Bytes tokens_bytes) {
+  TensorTraffic gather{.kind = CollectiveKind::kAllGather, .bytes = tokens_bytes};
+  gather.forward = gather.recompute = 2;
+  gather.input_gradient = 2;
+  TensorTraffic scatter = gather;
+  scatter.kind = CollectiveKind::kReduceScatter;
+  return {gather, scatter};
+}
+
 // The embedding's rows are divided: what the ranks looked up is summed, each rank keeping its own
 // tokens.
 std::vector<TensorTraffic> traffic_of_embedding(Bytes tokens_bytes) {
@@ -46,6 +55,14 @@ std::vector<TensorTraffic> traffic_of_head(Bytes tokens_bytes, Bytes loss_bytes)
   TensorTraffic loss{.kind = CollectiveKind::kAllReduce, .bytes = loss_bytes};
   loss.forward = 3;
   return {gather, scatter, loss};
+}
+
+std::vector<TensorTraffic> traffic_of_torch_head(Bytes tokens_bytes, Bytes loss_bytes) {
+  std::vector<TensorTraffic> traffic = traffic_of_head(tokens_bytes, loss_bytes);
+  traffic[0].beside_input_gradient = 0;
+  traffic[1].beside_weight_gradient = 0;
+  traffic[1].input_gradient = 1;
+  return traffic;
 }
 
 }  // namespace penstock

@@ -217,7 +217,7 @@ def grouped(files, sources, stays_alone, only_constants=False):
 def members_of(path):
     """The files of a group; a file that is none is its own."""
     text = path.read_text(errors="replace") if path.is_file() else ""
-    return [ROOT / name for _, name in INCLUDE.findall(text)] if text.startswith(FIRST_LINE) else [path]
+    return [ROOT / name for mark, name in INCLUDE.findall(text) if mark == '"'] if text.startswith(FIRST_LINE) else [path]
 
 
 def main():

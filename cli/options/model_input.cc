@@ -206,6 +206,7 @@ EstimatedModel estimate_model(const Loaded<Json>& config, const EstimateSettings
                    " does not say how long sequences are; add for example "
                    "--sequence-length 2048");
   }
+  request.torch_collectives = settings.torch_collectives;
   request.context_degrees = settings.context_degrees;
   set_experts(settings, request);
   estimated.estimate = estimate_of(estimated);

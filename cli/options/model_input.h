@@ -19,6 +19,7 @@ struct EstimateSettings {
   std::vector<int> context_degrees{1};  // C
   std::vector<int> expert_degrees{1};   // EP
   std::optional<std::string> expert_imbalance, expert_dispatch;
+  bool torch_collectives = false;        // TP as PyTorch has it
   const ClusterSpec* cluster = nullptr;  // null: the device's own node
 };
 

@@ -140,6 +140,12 @@ void refuse_pairs(const SearchOptions& options, const Loaded<Json>& config) {
       config.file.path, config.file.path));
 }
 
+// Whose tensor parallelism is PyTorch's own.
+bool has_torch_tensors(const std::string& trainer) {
+  const std::string& name = parse_trainer(trainer).name;
+  return name.starts_with("torchtitan") || name.starts_with("pytorch");
+}
+
 void use_estimate(Question& question, const SearchOptions& options, const Loaded<Json>& config) {
   refuse_pairs(options, config);
   EstimateSettings settings;
@@ -154,6 +160,7 @@ void use_estimate(Question& question, const SearchOptions& options, const Loaded
       options.expert_degrees.empty() ? kSearchedExperts : options.expert_degrees;
   settings.expert_imbalance = options.expert_imbalance;
   settings.expert_dispatch = options.expert_dispatch;
+  settings.torch_collectives = options.trainer && has_torch_tensors(*options.trainer);
   if (options.cluster) {
     question.cluster = load_cluster(*options.cluster);
     settings.cluster = &question.cluster.value;

@@ -66,7 +66,8 @@ PublishedRun read_run(JsonReader object) {
     run.gradient_bytes = static_cast<int>(bytes->integer(2, 4));
   }
   run.seconds = object.at("seconds").number(1e-6, 1e6);
-  run.in_fit = !object.get("left_out_because");
+  run.in_interval = !object.get("other_card_because");
+  run.in_fit = run.in_interval && !object.get("left_out_because");
   if (const auto kind = object.get("sharding")) {
     const std::string name = kind->string();
     if (name != "fsdp" && name != "zero3") kind->expected("fsdp or zero3");

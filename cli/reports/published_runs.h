@@ -29,6 +29,7 @@ struct PublishedRun {
   int gradient_bytes = 4;
   double seconds = 0.0;  // of a step
   bool in_fit = true;
+  bool in_interval = true;  // false: the card is not quite the datasheet's; in no fit either
   Sharding sharding = Sharding::kState;  // with several replicas; none otherwise
   int shard_group = 0;                   // 0: over all of them
 };

@@ -24,6 +24,9 @@ struct EstimateRequest {
   std::optional<AttentionKernel> attention{};  // absent: default_attention()
   // Tensors between the products of a layer divided over the ranks of a tensor-parallel group.
   bool sequence_parallel = true;
+  // Of PyTorch: every collective of that group is waited for, and what is gathered or scattered
+  // along sequences is copied.
+  bool torch_collectives = false;
   // C: ranks that divide each sequence; the estimate has rows for each.
   std::vector<int> context_degrees{1};
   // EP, of models with experts: rows for each that divides them. Experts whole on their rank

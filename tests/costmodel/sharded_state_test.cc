@@ -104,6 +104,19 @@ TEST_CASE("a layer of 8B takes 10 bytes per parameter while FSDP comes by, 2.03 
   CHECK(gib(10 * kLayerOf8B) == 2.03);
 }
 
+// 2 W of a layer and of the head or embedding (128,256 x 4,096), and the 4 W in which the gradients
+// of a layer are reduced.
+TEST_CASE("gathered, a layer of 8B takes 0.406 GiB and its head 0.979; gradients come as 0.8125") {
+  const auto gathered = [](double parameters) { return 2.0 * parameters / 0x1p30; };
+  CHECK(std::round(1000.0 * gathered(kLayerOf8B)) == 406.0);
+  CHECK(std::round(1e4 * 2.0 * gathered(kLayerOf8B)) == 8125.0);
+  // With the last norm, which is gathered with the head: 0.979 as well.
+  CHECK(std::round(1000.0 * gathered(128'256.0 * 4'096 + 4'096)) == 979.0);
+  const ShardedState state(mixed_precision(), eight_replicas(Sharding::kFsdp));
+  // One layer alone: its weights and gradients, and what is reduced of the one behind.
+  CHECK(state.buffers(0, kLayerOf8B, 0) == 6 * kLayerOf8B);
+}
+
 // The head has a whole copy and a gradient of its own while the last layer is gathered; then what
 // is reduced of it, in 32 bits, lies beside that layer and the next one.
 TEST_CASE("the largest buffers are those around the largest section") {

@@ -157,3 +157,44 @@ TEST_CASE("a loss that overwrites the logits keeps them once, in their own preci
   CHECK(in_place.working_peak == Bytes{2 * 80});  // gradients of the weights
   CHECK(apart.working_peak == Bytes{6 * 40});     // logits and their gradients
 }
+
+// A layer of 8B has 218,103,808 weights in its products: 4 bytes of each gradient are read and
+// written. Of a quarter of the experts of Qwen3-30B, 32 x 3 x 2048 x 768, beside 20,971,520 of
+// attention and 2048 x 128 of the router.
+TEST_CASE("each micro-batch adds its gradients to those before") {
+  CountKey key = key_of(1, 1, 8192);
+  CHECK(count_layer(shipped_model("llama-3-8b"), LayerKind::kDense, key).backward.sums == 0.0);
+  key.gradient_bytes = 4;
+  const SectionCounts llama = count_layer(shipped_model("llama-3-8b"), LayerKind::kDense, key);
+  CHECK(llama.backward.sums == 8.0 * 218'103'808);
+  CHECK(llama.forward.sums == 0.0);
+  key.gradient_bytes = 2;
+  key.expert_degree = 4;
+  const SectionCounts qwen = count_layer(shipped_model("qwen3-30b"), LayerKind::kExperts, key);
+  CHECK(qwen.backward.sums == 4.0 * (32.0 * 3 * 2048 * 768 + 18'874'368 + 2048 * 128));
+}
+
+// Both ways two gathers and two scatters of 8,192 tokens of 4,096 numbers, each read and written by
+// a copy; none behind other work. Gathered inputs are kept: 2 x 7/8 of 4,096 numbers a token more.
+TEST_CASE("PyTorch's tensor parallelism waits, copies and keeps what it gathered") {
+  const Architecture llama = shipped_model("llama-3-8b");
+  CountKey key = key_of(8, 1, 8192);
+  key.sequence_parallel = true;
+  const SectionCounts megatron = count_layer(llama, LayerKind::kDense, key);
+  CHECK(megatron.forward.copies == 0.0);
+  key.torch_collectives = true;
+  const SectionCounts torch = count_layer(llama, LayerKind::kDense, key);
+  CHECK(torch.forward.copies == 4.0 * 2 * 8192 * 4096 * 2);
+  CHECK(torch.backward.copies == torch.forward.copies);
+  CHECK(torch.stash == megatron.stash + Bytes{2 * 7 * 512 * 2 * 8192});
+  REQUIRE(torch.traffic.size() == 2);
+  for (const TensorTraffic& each : torch.traffic) {
+    CHECK(each.forward == 2);
+    CHECK(each.input_gradient == 2);
+    CHECK(each.beside_input_gradient == 0);
+    CHECK(each.beside_weight_gradient == 0);
+  }
+  key.tensor_degree = 1;
+  key.sequence_parallel = false;
+  CHECK(count_layer(llama, LayerKind::kDense, key).forward.copies == 0.0);
+}

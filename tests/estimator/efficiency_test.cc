@@ -31,3 +31,38 @@ TEST_CASE("grouped products of large experts reach what other products do") {
   CHECK(share_of(1 << 14, 1 << 14) == doctest::Approx(1.0));
   CHECK(share_of(1 << 15, 1 << 15) == doctest::Approx(1.0));
 }
+
+// Of 4 experts each is launched by itself, of 64 no more than 16 are: 50 us each.
+TEST_CASE("every expert on a rank takes its time, up to sixteen") {
+  DeviceSheet sheet;
+  sheet.memory_bandwidth.value = 1e12;
+  sheet.node.bandwidth.value = 1e12;
+  EfficiencyCurve curve;
+  curve.terms = {.products = 1.0, .memory = 1.0, .link = 1.0};
+  curve.terms.routing_s = 50e-6;
+  const Rates rates = rates_of(sheet, 1e12, curve, AttentionKernel::kFlash2, 1024, 128);
+  const auto routing_of = [&](double experts, ProductKind kind) {
+    Work work;
+    work.products = {{64.0, 64.0, 64.0, experts, kind}};
+    return times_of(work, Direction::kForward, Place::kLayer, rates).routing;
+  };
+  CHECK(routing_of(4.0, ProductKind::kGrouped) == doctest::Approx(200e-6));
+  CHECK(routing_of(64.0, ProductKind::kGrouped) == doctest::Approx(800e-6));
+  CHECK(routing_of(1.0, ProductKind::kWhole) == 0.0);
+}
+
+// 1.8 GB at nine tenths of 1 TB/s: 2 ms each.
+TEST_CASE("gradient sums and copies of collectives are long streams through memory") {
+  DeviceSheet sheet;
+  sheet.memory_bandwidth.value = 1e12;
+  sheet.node.bandwidth.value = 1e12;
+  EfficiencyCurve curve;
+  curve.terms = {.products = 1.0, .memory = 0.5, .link = 1.0};
+  const Rates rates = rates_of(sheet, 1e12, curve, AttentionKernel::kFlash2, 1024, 128);
+  Work work;
+  work.sums = work.copies = 1.8e9;
+  const WorkTimes times = times_of(work, Direction::kBackward, Place::kLayer, rates);
+  CHECK(times.sums == doctest::Approx(2e-3));
+  CHECK(times.copies == doctest::Approx(2e-3));
+  CHECK(times.sum() == doctest::Approx(4e-3));
+}
