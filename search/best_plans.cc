@@ -48,7 +48,9 @@ constexpr std::int64_t kMostForFront = std::int64_t{1} << 20;
 const std::vector<std::string> kNotSearched = {
     ("in a pipeline FSDP where the trainer has ZeRO-1, which holds less and moves as much, groups "
      "of its shards (HSDP), and FSDP that gathers again in the backward"),
-    "context parallelism of sequences of less than 32,768 tokens (--pin CP=C asks for it)",
+    ("context parallelism of sequences of less than 8,192 tokens, and over more than two ranks of "
+     "less "
+     "than 32,768 (--pin CP=C asks for it)"),
     ("experts on ranks of their own (EP) in numbers that are no power of two, or divided there "
      "over "
      "TP"),

@@ -28,7 +28,8 @@ constexpr int kDeviceHalvings = 3;  // N, N/2, N/4, N/8 devices
 constexpr int kFewReplicas = 16;    // of no more than these every number is tried
 constexpr int kFewOfALoad = 8;      // likewise of those that have one load
 
-constexpr int kLongSequence = 32768;  // from here on sequences are divided without being asked
+// From here on sequences are divided without being asked: by two, and the longer ones by more.
+constexpr int kHalvedSequence = 8192, kLongSequence = 32768;
 
 template <class Value, class Like>
 bool contains(const std::vector<Value>& values, const Like& value) {
@@ -258,8 +259,11 @@ class Enumeration {
     if (request_.pins.context) return {*request_.pins.context};
     std::vector<int> degrees = measured_context_degrees(*inputs_.profile, device);
     const int length = length_on(device);
-    if (length < kLongSequence && contains(degrees, 1)) return {1};
-    std::erase_if(degrees, [&](int c) { return c > 1 && length % (2 * c) != 0; });
+    const int most = length < kHalvedSequence ? 1 : length < kLongSequence ? 2 : length;
+    const bool has_whole = contains(degrees, 1);
+    std::erase_if(degrees, [&](int c) {
+      return c > 1 && ((has_whole && c > most) || length % (2 * c) != 0);
+    });
     return degrees;
   }
   [[nodiscard]] int length_on(const std::string& device) const {
