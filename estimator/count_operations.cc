@@ -57,12 +57,17 @@ double torch_copies(const Architecture& model, const CountKey& key, int collecti
   return torch_gathers(key) ? collectives * once : 0.0;
 }
 
-// Pairs of a query and a key that see each other, per sample.
+// Pairs of a query and a key that see each other, per sample; where only some layers have a window,
+// the mean of all.
 double visible_pairs(const Architecture& model, const CountKey& key) {
   const double s = key.sequence_length;
   if (key.attention == AttentionKind::kKept || !model.causal) return s * s;
-  const double w = model.window > 0 ? std::min<double>(model.window, s) : s;
-  return s * w - w * w / 2.0;
+  const double whole = s * s / 2.0;
+  if (model.window == 0 || model.window >= key.sequence_length) return whole;
+  const double w = model.window;
+  const double windowed = s * w - w * w / 2.0;
+  const double share = model.windowed_layers > 0 ? real(model.windowed_layers) / model.layers : 1.0;
+  return share * windowed + (1.0 - share) * whole;
 }
 
 double score_flops(const Architecture& model, const CountKey& key) {

@@ -330,9 +330,10 @@ class ArchitectureReader {
     }
     model_.window = window.tokens;
     if (window.layers < model_.layers && window.tokens > 0) {
+      model_.windowed_layers = window.layers;
       assume("attention reaches back " + std::to_string(window.tokens) + " tokens in " +
              std::to_string(window.layers) + " of " + std::to_string(model_.layers) +
-             " layers; longer sequences take more time than estimated, where all do");
+             " layers; every layer is given the mean of all");
     }
   }
 

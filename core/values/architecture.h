@@ -46,8 +46,9 @@ struct Architecture {
   int feed_forward = 0;  // inner width of a dense layer's perceptron
   int matrices = 2;      // of a perceptron: 2 plain, 3 gated
   int vocabulary = 0;
-  int positions = 0;  // longest sequence; 0 when the file does not say
-  int window = 0;     // attention reaches back this many tokens; 0: to the start
+  int positions = 0;        // longest sequence; 0 when the file does not say
+  int window = 0;           // attention reaches back this many tokens; 0: to the start
+  int windowed_layers = 0;  // in so many layers; 0: in all, where there is a window
   bool causal = true;
   bool tied_head = false;
   std::optional<Experts> experts{};

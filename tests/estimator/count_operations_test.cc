@@ -129,6 +129,18 @@ TEST_CASE("a window bounds how far attention reaches back") {
   CHECK(flops(whole) - flops(window) == (2048 - 896) * 32);
 }
 
+// Five of six layers of Gemma 3 have a window: (5 * 896 + 2048) / 6 pairs, 4 * 8 operations each.
+TEST_CASE("where only some layers have a window, each is given the mean of all") {
+  const std::string sizes = R"("num_hidden_layers": 6, "hidden_size": 8, "num_attention_heads": 1,
+      "intermediate_size": 8, "vocab_size": 8, "model_type": "gemma3_text",
+      "sliding_window": 16, "sliding_window_pattern": 6)";
+  const Architecture gemma = model_of("{" + sizes + "}");
+  CHECK(gemma.window == 16);
+  CHECK(gemma.windowed_layers == 5);
+  const double scores = count_layer(gemma, LayerKind::kDense, key_of(1, 1, 64)).forward.scores;
+  CHECK(scores == doctest::Approx((5.0 * 896 + 2048) / 6 * 32));
+}
+
 TEST_CASE("tensor degrees that do not divide heads and perceptrons are none") {
   const Architecture llama = shipped_model("llama-3-8b");
   CHECK(divides(llama, 8));
