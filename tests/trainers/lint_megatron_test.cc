@@ -48,6 +48,12 @@ TEST_CASE("E001: GPUs are a multiple of T x P x C") {
   request.gpus = 24;
   CHECK(found(judged(script("--context-parallel-size 3", "--num-layers 32 --global-batch-size 32"),
                      request)) == Codes{});  // D = 1, M = 16
+  // 10^9 GPUs and T = 1: of the divisors of 10^9 the nearest to PP = 999,999,999 is 5 x 10^8.
+  request.gpus = 1'000'000'000;
+  const std::string large =
+      "torchrun pretrain_gpt.py --pipeline-model-parallel-size 999999999 --num-layers 32\n";
+  CHECK(
+      judged(large, request).findings[0].fix.ends_with("--pipeline-model-parallel-size 500000000"));
 }
 
 TEST_CASE("E001: b x D divides the global batch") {

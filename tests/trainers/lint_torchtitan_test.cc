@@ -369,6 +369,18 @@ TEST_CASE("a recipe's CSV beside it is read") {
   CHECK(report.findings[0].message == "s.csv has 2 ranks, and the job 3");
 }
 
+// 2^30 settings, if each were copied as often as Python would call the functions.
+TEST_CASE("recipes that begin with each other end with a message") {
+  std::string recipe = "import torchtitan\ndef f0():\n    config.training.local_batch_size = 1\n";
+  for (int i = 1; i <= 30; ++i) {
+    const std::string call = "    config = f" + std::to_string(i - 1) + "()\n";
+    recipe += "def f" + std::to_string(i) + "():\n" + call + call;
+  }
+  CHECK(refusal([&] {
+          lint(recipe, "a.py", *find_trainer_row("torchtitan"), version("head"));
+        }).find("endless configuration") != std::string::npos);
+}
+
 TEST_CASE("a Python file that sets nothing is refused, not cleared") {
   CHECK_THROWS_AS(lint("import x\n\ndef f():\n    return ParallelismConfig()\n", "a.py",
                        *find_trainer_row("torchtitan"), {}),

@@ -112,6 +112,21 @@ TEST_CASE("redirections, heredocs and joined commands are passed over") {
   CHECK(words_of("NGPU=8 ./run.sh --x") == Words{"./run.sh", "--x"});
 }
 
+// A name's value is any whole number of 64 bits, of which sums and negations would overflow.
+TEST_CASE("arithmetic on huge values is unknown") {
+  for (const char* script :
+       {"A=9223372036854775807; run $((A + A))", "A=-9223372036854775808; run $((-A))",
+        "A=-9223372036854775808; run $((A / -1))", "A=9223372036854775807; run $((A))"}) {
+    CHECK(read_shell_script(script, "a.sh").commands.back()[1].unresolved == "$((...))");
+  }
+}
+
+TEST_CASE("of bash -c only the command inside is left") {
+  const ShellScript read = read_shell_script("/some/where/else/bin/bash -c 'run a'\n", "a.sh");
+  REQUIRE(read.commands.size() == 1);
+  CHECK(texts(read.commands[0]) == Words{"run", "a"});
+}
+
 TEST_CASE("hostile scripts end with a message") {
   const auto refused = [](const std::string& script) {
     return refusal([&script] { (void)read_shell_script(script, "a.sh"); });
@@ -128,6 +143,13 @@ TEST_CASE("hostile scripts end with a message") {
   std::string doubling = "A=0123456789\n";
   for (int i = 0; i < 40; ++i) doubling += "A=$A$A\n";
   CHECK(refused(doubling).find("endless text") != std::string::npos);
+  // 4,096 shells, each with a copy of all variables; 600 additions that may or may not be there.
+  std::string copies = "A='bash -c true x;'\n", additions = "A='--aa --bb'\n";
+  for (int i = 0; i < 12; ++i) copies += "A=\"$A$A\"\n", additions += "A=\"$A $A\"\n";
+  additions += "if x; then\n";
+  for (int i = 0; i < 600; ++i) additions += "A+=' --x'\n";
+  CHECK(refused(copies + "bash -c \"$A\"\n").find("endless text") != std::string::npos);
+  CHECK(refused(additions + "fi\n").find("endless text") != std::string::npos);
   std::string deep;
   for (int i = 0; i < 1000; ++i) deep += "${A:-";
   CHECK(refused("run " + deep).find("too many levels") != std::string::npos);

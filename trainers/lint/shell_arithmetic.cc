@@ -1,5 +1,5 @@
 // A recursive descent with the usual precedence. Nothing, rather than a number, where a name is not
-// known, a result leaves 10^12, or parentheses nest deeper than 32: an answer is never guessed.
+// known, a value leaves 10^12, or parentheses nest deeper than 32: an answer is never guessed.
 #include "trainers/lint/shell_arithmetic.h"
 
 #include <cstdlib>
@@ -15,6 +15,9 @@ constexpr std::int64_t kLargestResult = 1'000'000'000'000;
 constexpr int kDeepest = 32;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_in_range(std::int64_t number) {
+  return -kLargestResult <= number && number <= kLargestResult;
+}
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 
 class Arithmetic {
@@ -25,7 +28,7 @@ class Arithmetic {
   Number result() {
     const Number number = sum(0);
     skip_blanks();
-    if (at_ != text_.size() || !number || std::abs(*number) > kLargestResult) return {};
+    if (at_ != text_.size() || !number || !is_in_range(*number)) return {};
     return number;
   }
 
@@ -64,7 +67,7 @@ class Arithmetic {
       const Number next = (this->*part)(depth);
       if (!next) return {};
       total = combined(sign, *total, *next);
-      if (total && std::abs(*total) > kLargestResult) return {};
+      if (total && !is_in_range(*total)) return {};
     }
     return total;
   }
@@ -96,7 +99,8 @@ class Arithmetic {
     const std::size_t begin = at_;
     while (at_ < text_.size() && (is_letter(text_[at_]) || is_digit(text_[at_]))) ++at_;
     if (at_ == begin) return {};
-    return value_of_(std::string(text_.substr(begin, at_ - begin)));
+    const Number value = value_of_(std::string(text_.substr(begin, at_ - begin)));
+    return value && is_in_range(*value) ? value : Number();
   }
 
   std::string_view text_;

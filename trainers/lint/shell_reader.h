@@ -64,8 +64,10 @@ class ShellReader {
   }
   [[noreturn]] void fail(int line, const std::string& what, const std::string& help) const;
   void refuse_what_is_no_text();
-  // What expansions put in is counted, since a few lines can double it many times over.
+  // What expansions put in, and what is copied or looked through, is counted, since a few lines can
+  // double it many times over.
   void count(std::size_t characters);
+  static std::size_t characters_of(const ShellVariable& variable);
 
   // --- commands
   void skip_blanks();

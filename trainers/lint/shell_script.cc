@@ -164,7 +164,8 @@ void ShellReader::finish(std::vector<ShellWord> words) {
   if (words.empty()) return;
   if (read_sourced(words) || read_started(words)) return;
   read_command_in_quotes(words);
-  script_.commands.push_back(std::move(words));
+  // Nothing is left of "bash -c ..." itself.
+  if (!words.empty()) script_.commands.push_back(std::move(words));
 }
 
 void ShellReader::read_command_in_quotes(std::vector<ShellWord>& words) {
@@ -177,13 +178,15 @@ void ShellReader::read_command_in_quotes(std::vector<ShellWord>& words) {
     const std::vector<ShellWord> behind(words.begin() + static_cast<std::ptrdiff_t>(i + 3),
                                         words.end());
     words.resize(i);
-    const std::map<std::string, ShellVariable> outer = variables_;
+    std::map<std::string, ShellVariable> outer;
     if (!behind.empty()) {
+      for (const auto& [name, variable] : variables_) count(characters_of(variable));
+      outer = variables_;
       set_own_name(behind.front());
       set_arguments(behind, 1);
     }
     read_inside(inside);
-    if (!behind.empty()) variables_ = outer;
+    if (!behind.empty()) variables_ = std::move(outer);
     return;
   }
 }

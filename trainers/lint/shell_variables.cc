@@ -97,10 +97,17 @@ void ShellReader::note_flags(const std::string& name, const ShellVariable& value
   }
 }
 
+std::size_t ShellReader::characters_of(const ShellVariable& variable) {
+  std::size_t characters = 0;
+  for (const ShellText& element : variable.elements) characters += element.size() + 1;
+  return characters;
+}
+
 void ShellReader::set(const std::string& name, ShellVariable value, bool appends) {
   ShellVariable& variable = variables_[name];
   const bool is_conditional = conditions_ > 0 || conditional_next_;
   if (is_conditional && (appends || !(variable.elements == value.elements))) {
+    count(characters_of(variable) + characters_of(value));
     if (conditional_.insert(name).second) {
       script_.not_followed.push_back(
           fmt::format("${} is set under a condition ({})", name, script_.lines.words(line_now())));
@@ -119,9 +126,7 @@ void ShellReader::set(const std::string& name, ShellVariable value, bool appends
     if (variable.elements.empty()) variable.elements.emplace_back();
     variable.elements.front().append(value.elements.front());
   }
-  std::size_t characters = 0;
-  for (const ShellText& element : variable.elements) characters += element.size() + 1;
-  count(characters);
+  count(characters_of(variable));
 }
 
 }  // namespace penstock

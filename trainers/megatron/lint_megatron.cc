@@ -49,10 +49,15 @@ void MegatronJudge::judge_products() {
 std::string MegatronJudge::smaller_pipeline() const {
   const std::int64_t others = product_of({*tensor_, *context_});
   if (*gpus_ % others != 0) return "";
-  for (std::int64_t p = std::min(*pipeline_, *gpus_ / others); p >= 1; --p) {
-    if (*gpus_ / others % p == 0) return fmt::format(", or write {} {}", kPipeline, p);
+  const std::int64_t ranks = *gpus_ / others;
+  std::int64_t nearest = 1;  // the largest divisor of `ranks` that is no more than PP
+  for (std::int64_t d = 1; d <= ranks / d; ++d) {
+    if (ranks % d != 0) continue;
+    for (const std::int64_t p : {d, ranks / d}) {
+      if (p <= *pipeline_) nearest = std::max(nearest, p);
+    }
   }
-  return "";
+  return fmt::format(", or write {} {}", kPipeline, nearest);
 }
 
 void MegatronJudge::judge_experts() {

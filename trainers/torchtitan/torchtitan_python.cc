@@ -13,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include "core/values/error.h"
 #include "trainers/lint/python_text.h"
 #include "trainers/lint/read_toml.h"
 #include "trainers/lint/shell_arithmetic.h"
@@ -27,6 +28,8 @@ struct Table {
 constexpr std::array<Table, 3> kTables{Table{"ParallelismConfig", "parallelism"},
                                        Table{"TrainingConfig", "training"},
                                        Table{"CheckpointManager.Config", "checkpoint"}};
+// Settings that recipes take over: two calls a function double them with every function.
+constexpr std::size_t kMostCopied = 100'000;
 constexpr std::string_view kPolicy = "activation_checkpoint";
 
 bool is_name(char c) {
@@ -77,7 +80,8 @@ class RecipeReader {
     const bool assigns = !target.empty() && equals != std::string_view::npos &&
                          statement.text[equals] == '=' && statement.text.substr(equals, 2) != "==";
     constexpr std::string_view kReturn = "return ";
-    if (statement.text.starts_with(kReturn) && begin_with(statement.text.substr(kReturn.size()))) {
+    if (statement.text.starts_with(kReturn) &&
+        begin_with({statement.text.substr(kReturn.size()), statement.line})) {
       return;
     }
     if (assigns) {
@@ -95,7 +99,7 @@ class RecipeReader {
     if (dot == std::string::npos) {
       if (const auto number = number_of(value.text)) constants_[target] = *number;
       if (!policy_of(value.text).empty()) policies_[target] = policy_of(value.text);
-      return begin_with(value.text);
+      return begin_with(value);
     }
     const std::string path = target.substr(dot + 1);  // without "config."
     for (const Table& table : kTables) {
@@ -114,17 +118,27 @@ class RecipeReader {
   }
 
   // config = llama3_8b(): all that this recipe sets.
-  bool begin_with(std::string_view value) {
+  bool begin_with(const PythonText& begun) {
+    const std::string_view value = begun.text;
     const std::size_t open = value.find('(');
     if (open == std::string_view::npos) return false;
     for (std::size_t r = 1; r < recipes_.size(); ++r) {
       if (r == current_ || recipes_[r].name != value.substr(0, open)) continue;
+      copied_ += recipes_[r].settings.all().size();
+      if (copied_ > kMostCopied) refuse_endless(begun.line);
       for (const LaunchSetting& setting : recipes_[r].settings.all()) {
         recipes_[current_].settings.add(setting);
       }
       return true;
     }
     return false;
+  }
+
+  [[noreturn]] void refuse_endless(int line) const {
+    throw_bad_input(fmt::format(
+        "{}:{}: recipes that begin with each other make an endless configuration\nhelp: let each "
+        "begin with one other",
+        file_, line));
   }
 
   void read_calls(const PythonText& statement) {
@@ -239,7 +253,7 @@ class RecipeReader {
 
   const std::string& file_;
   std::vector<TorchtitanRecipe> recipes_;  // the first: what stands outside of functions
-  std::size_t current_ = 0;
+  std::size_t current_ = 0, copied_ = 0;
   std::map<std::string, std::int64_t> constants_;
   std::map<std::string, std::string_view> policies_;  // recompute = None
 };
