@@ -39,7 +39,7 @@ void Decider::fits_still(const std::string& name, int gpus) {
   const bool fits = std::ranges::none_of(generation().ranks, [&](const PlacedRank& rank) {
     return !rank.ended && rank.machine == name && rank.local_rank >= gpus;
   });
-  if (fits || !up()) return log("note", "It was there with another number of GPUs.");
+  if (fits || !up()) return log("note", "It was there already, with another number of GPUs.");
   stop(AfterStop::kStartAgain, ProcessSignal::kKill,
        "machine " + name + " has no more than " + count_of(gpus, "GPU") + " now");
   next().stopping->failure = false;
@@ -67,7 +67,7 @@ void Decider::handle(const NoticeWithdrawn& event) {
   JobMachine* known = machine(event.machine);
   if (known == nullptr || !known->gone_by || next().has_ended()) return;
   known->gone_by.reset();
-  log("note", "Its notice is withdrawn: the job may use it, and keep it.");
+  log("note", "Its notice is withdrawn: the job may use it again.");
 }
 
 void Decider::handle(const MachineLost& event) {
@@ -121,9 +121,9 @@ void Decider::handle(const MachineSlow& event) {
   if (known->slow_factor == 1.0) {
     log("note", "Plans that use it take as long as was predicted.");
   } else if (rules_.advised && in_use(event.machine)) {
-    log("simulate", "Whether to keep it, to leave it out or to plan around it is simulated.");
+    log("simulate", "A simulation compares keeping it, leaving it out and planning around it.");
   } else {
-    log("note", "Plans that use it are expected to take so much longer.");
+    log("note", "Plans that use it are expected to take that much longer.");
   }
 }
 
@@ -143,7 +143,7 @@ void Decider::handle(const SlowAdvised& event) {
   }
   next().look_again = now_;
   if (change_plan()) return;
-  log("keep", "No other plan is so much faster that a change pays.");
+  log("keep", "No other plan is fast enough for a change to pay off.");
 }
 
 void Decider::handle(const PlanFound& event) {
@@ -152,7 +152,7 @@ void Decider::handle(const PlanFound& event) {
   found.push_back(event.page);
   std::ranges::stable_sort(found, {}, &PlanPage::gpus);
   next().look_again = now_;
-  log("note", "It is taken into account as if the book had a page for it.");
+  log("note", "It counts like a plan of the book.");
 }
 
 bool Decider::is_current(std::int64_t number) const {
@@ -171,7 +171,7 @@ void Decider::ready() {
   next().last_sign = now_;
   next().restart_time = std::max(Duration{1}, now_ - generation().started);
   next().look_again = now_;
-  log("run", "All ranks have met " + to_text(next().restart_time) + " after they were started.");
+  log("run", "All ranks were connected " + to_text(next().restart_time) + " after they were started.");
 }
 
 void Decider::handle(const StepFinished& event) {
@@ -260,7 +260,7 @@ void Decider::obey(const CommandGiven& command) {
   switch (command.kind) {
     case CommandKind::kJoin:
       if (command.machine.empty() || command.gpus < 1) {
-        return answer(command, false, "a machine that joins has a name and one GPU at least");
+        return answer(command, false, "a machine that joins needs a name and at least one GPU");
       }
       join(command.machine, command.gpus);
       return answer(command, true, command.machine + " has joined");

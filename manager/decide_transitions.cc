@@ -96,7 +96,7 @@ bool Decider::give_up_starting() {
   if (next().phase != JobPhase::kStarting) return false;
   if (now_ < generation().started + limits_.start) return false;
   stop(AfterStop::kStartAgain, ProcessSignal::kKill,
-       "the ranks have not met within " + to_text(limits_.start));
+       "the ranks did not connect within " + to_text(limits_.start));
   return true;
 }
 
@@ -162,9 +162,9 @@ bool Decider::kill_what_is_left() {
   stopping.kill_at = now_ + limits_.exit;
   decision_.acts.emplace_back(SignalRanks{generation().number, ProcessSignal::kKill, ""});
   log("kill", all_kept
-                  ? "Ranks that are left are killed: the others have ended, and every finished "
+                  ? "The remaining ranks are killed: the others have exited, and every finished "
                     "step is in a checkpoint."
-                  : "Ranks that are left are killed: the time to end by themselves is over.");
+                  : "The remaining ranks are killed: their time to exit is over.");
   return true;
 }
 

@@ -46,7 +46,7 @@ struct Words {
            " a step";
   }
   std::string operator()(const RanksReady& e) const {
-    return "the ranks of generation " + std::to_string(e.generation) + " have met";
+    return "the ranks of generation " + std::to_string(e.generation) + " are connected";
   }
   std::string operator()(const RankEnded& e) const {
     const std::string who =

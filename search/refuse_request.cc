@@ -50,7 +50,7 @@ void refuse_request(const PlanInputs& inputs, const SearchRequest& request) {
   if (const int expert = request.pins.expert.value_or(1);
       expert > 1 && !has_experts(*inputs.profile)) {
     throw_bad_input("--pin EP=" + std::to_string(expert) + ": model '" + inputs.profile->name +
-                    "' has no experts");
+                    "' has no experts\nhelp: leave EP out, or give a model with experts");
   }
   for (const std::string& name : request.pins.schedules) {
     if (find_schedule(name) == nullptr) static_cast<void>(make_schedule(name, {}));  // names them

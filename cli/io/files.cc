@@ -82,7 +82,8 @@ std::string place_of(std::string_view found, std::string_view wanted, const std:
   }
   if (found == kBook) {
     return fmt::format(
-        "penstock morph --book {} --trace trace.csv replays it; penstock plan ... --gpus N -o "
+        "penstock train --book {0} --ranks N trains by one of its plans, penstock morph --book {0} "
+        "--trace trace.csv replays it; penstock plan ... --gpus N -o "
         "plan.json writes the plan for one number of GPUs",
         path);
   }
@@ -258,6 +259,10 @@ Loaded<Json> load_json(const std::string& given) { return load_wanted(given, "")
 void require_folder_of(const std::string& path) {
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   std::error_code error;
+  if (std::filesystem::is_directory(path, error)) {
+    throw_bad_input(
+        fmt::format("{}: this is a folder, and a file is written\nhelp: name a file in it", path));
+  }
   if (path == "-" || folder.empty() || std::filesystem::is_directory(folder, error)) return;
   throw Error(ErrorKind::kMissingResource,
               fmt::format("{}: there is no folder {}\nhelp: make it first: mkdir -p {}", path,
@@ -271,6 +276,7 @@ void require_page_name(const std::string& output) {
                "write -o report.html, and print it to a PDF in a browser; --json prints the "
                "figures; penstock trace PLAN -o step.svg draws a step");
   }
+  require_folder_of(output);
 }
 
 Loaded<ModelProfile> load_profile(const std::string& path) {

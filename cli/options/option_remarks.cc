@@ -9,6 +9,18 @@ namespace {
 
 constexpr std::array kRemarks{
     Remark{
+        {"for", "trainer", "target", "format"}, "name the trainer with --to megatron", "--nearest"},
+    Remark{{"to", "export", "export-to"},
+           "plan for a trainer with --for megatron; then penstock export plan.json --to megatron "
+           "-o job writes its files",
+           "--pin"},
+    Remark{{"plans-from", "redis", "redis-url", "server", "url"},
+           "the store of plans is --store redis://HOST:6379",
+           "--store"},
+    Remark{{"store", "redis", "redis-url", "server", "planner"},
+           "plans of another machine come with --plans-from redis://HOST:6379 (penstock planner)",
+           "--plans-from"},
+    Remark{
         {"epochs", "steps", "max-steps", "num-steps", "train-iters", "iterations"},
         "a step is planned; --tokens N, the tokens of the whole training (steps x global batch x "
         "sequence length), gives its days and its price",

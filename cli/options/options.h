@@ -69,7 +69,11 @@ class Options {
   [[nodiscard]] std::string help_for_number(const Arguments& own, const std::string& word) const;
   [[nodiscard]] std::string help_for_assignment(const Arguments& own) const;
   [[nodiscard]] std::string help_for_device(const Arguments& own, const std::string& word) const;
-  [[nodiscard]] std::string help_for_file(const std::string& word) const;
+  [[nodiscard]] std::string help_for_needed(const Arguments& own, const std::string& word) const;
+  [[nodiscard]] std::string help_for_choice(const Arguments& own, const std::string& word) const;
+  [[nodiscard]] std::string help_for_value_of_flag(const Arguments& own,
+                                                   const std::string& word) const;
+  [[nodiscard]] std::string help_for_file(const Arguments& own, const std::string& word) const;
   [[nodiscard]] std::string help_for_parted(const Arguments& own, const std::string& word) const;
   [[nodiscard]] std::string help_for_surplus(const Arguments& own, const std::string& word) const;
   void refuse_leftovers(const Arguments& own) const;

@@ -18,6 +18,13 @@
 namespace penstock {
 namespace {
 
+bool is_unit_of_time(std::string_view word) {
+  for (const std::string_view unit : {"ns", "us", "ms", "s"}) {
+    if (word == unit) return true;
+  }
+  return false;
+}
+
 std::string range_text(int least, int most) {
   if (most == std::numeric_limits<int>::max()) return fmt::format("{} or more", least);
   return fmt::format("from {} to {}", least, most);
@@ -246,6 +253,12 @@ KeyValues parse_key_values(std::string_view option, std::string_view text) {
         bad_option(option, shown(part) + " is a second value",
                    fmt::format("give one; penstock compare ... --vary {}={},{} plans each",
                                field_word(key), value, part));
+      }
+      const bool is_unit = !result.empty() && is_unit_of_time(part);
+      if (is_unit) {
+        const auto& [key, value] = result.back();
+        bad_option(option, shown(part) + " stands apart from its number",
+                   fmt::format("write {}={}{}", key, value, part));
       }
       bad_option(option, shown(part) + " is not KEY=VALUE",
                  option == "--cost"      ? "write for example --cost F=10ms,B=20ms,C=0.5ms"

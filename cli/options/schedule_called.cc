@@ -3,6 +3,7 @@
 // refused with their names.
 #include "cli/options/schedule_called.h"
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <vector>
@@ -94,6 +95,12 @@ std::vector<std::string> schedules_of_family(std::string_view typed) {
 std::string schedule_called(std::string_view option, std::string_view typed) {
   if (const std::string_view name = find_called(typed); !name.empty()) return std::string(name);
   const std::string what = fmt::format("unknown schedule '{}'", typed.substr(0, 60));
+  if (typed.find(' ') != std::string_view::npos &&
+      !find_called(typed.substr(0, typed.find(' '))).empty()) {
+    std::string list(typed);
+    std::replace(list.begin(), list.end(), ' ', ',');
+    bad_option(option, what, fmt::format("several are a list with commas: {}", list));
+  }
   if (const auto family = schedules_of_family(typed); !family.empty()) {
     bad_option(option, what, fmt::format("there are several: {}", joined(family, ", ")));
   }

@@ -1,7 +1,7 @@
 // What to do about arguments that a verb does not have: the nearest option, what another tool's
-// option is called here, where a surplus word belongs. Every answer names the next thing to write.
+// option is called here. Every answer names the next thing to write; words without dashes are in
+// surplus_words.cc.
 #include <algorithm>
-#include <filesystem>
 #include <functional>
 
 #include <fmt/format.h>
@@ -68,119 +68,6 @@ std::string Options::help_for_value(const std::string& name) const {
 bool Options::has(const char* name) const {
   const std::vector<std::string> known = known_names();
   return std::find(known.begin(), known.end(), name) != known.end();
-}
-
-// "--schedule 1f1b zb-h1", "--vary tp 1,2": a list whose words stand apart.
-std::string Options::help_for_parted(const Arguments& own, const std::string& word) const {
-  const auto at = std::find(own.begin(), own.end(), word);
-  if (at - own.begin() < 2) return "";
-  const std::string &option = *(at - 2), &value = *(at - 1);
-  for (const Entry& entry : entries_) {
-    const std::vector<std::string> names = parse_list("option", entry.names);
-    if (entry.is_positional || entry.value_name.find(",...") == std::string::npos) continue;
-    if (std::find(names.begin(), names.end(), option) == names.end()) continue;
-    const bool has_keys = entry.value_name.find('=') != std::string::npos;
-    const char* between = has_keys && value.find('=') == std::string::npos ? "=" : ",";
-    return fmt::format("write it as one word: {} {}{}{}", option, value, between, word);
-  }
-  return "";
-}
-
-// "schedule 1f1b 4 8", "simulate plan.json --jitter 5".
-std::string Options::help_for_number(const Arguments& own, const std::string& word) const {
-  if (has("--gpus")) return "a number of GPUs follows its option: --gpus " + word;
-  const auto at = std::find(own.begin(), own.end(), word);
-  if (at != own.begin() && *(at - 1) == "--jitter") return "write --jitter-percent " + word;
-  if (has("-P")) return "ranks and micro-batches have options: -P " + word + " -M 8";
-  return "";
-}
-
-// "--cost F=10ms B=20ms", "--layout TP=8 PP=4", "tp=8 pp=4 gpus=64".
-std::string Options::help_for_assignment(const Arguments& own) const {
-  if (has("--cost")) return "costs are one word, with commas: --cost F=10ms,B=20ms";
-  const auto from = std::find(own.begin(), own.end(), "--layout");
-  if (from == own.end()) {
-    std::string pins, others;
-    for (const std::string& word : parser_->app.remaining()) {
-      const std::size_t equals = word.find('=');
-      if (equals == std::string::npos || word.starts_with('-')) continue;
-      const std::string key = plain_word(word.substr(0, equals));
-      const std::string own_key = has(("--" + key).c_str()) ? key : key_called(key);
-      if (has(("--" + own_key).c_str())) {
-        others += fmt::format(" --{} {}", own_key, word.substr(equals + 1));
-      } else if (!key_called(key).empty()) {
-        pins += (pins.empty() ? "" : ",") + word;
-      }
-    }
-    const auto pin = std::find(own.begin(), own.end(), "--pin");
-    if (!pins.empty() && own.end() - pin > 1) pins = *(pin + 1) + "," + pins;
-    if (!pins.empty() && has("--vary")) return "each has its own: --vary " + pins + others;
-    if (!pins.empty() && has("--pin")) return "write --pin " + pins + others;
-    if (!pins.empty() && has("--why-not")) return "write --why-not " + pins;
-    return others.empty() ? "" : "write" + others;
-  }
-  const auto to = std::find_if(from + 1, own.end(),
-                               [](const std::string& each) { return each.starts_with('-'); });
-  return "quote it: --layout \"" + joined(Arguments(from + 1, to), " ") + "\"";
-}
-
-// "--device GB200 NVL72".
-std::string Options::help_for_device(const Arguments& own, const std::string& word) const {
-  const auto at = std::find(own.begin(), own.end(), word);
-  if (at - own.begin() < 2 || *(at - 2) != "--device") return "";
-  return fmt::format("quote a name with blanks: --device \"{} {}\"", *(at - 1), word);
-}
-
-std::string Options::help_for_file(const std::string& word) const {
-  if (has("--book") && has("--trace")) {
-    return "the book and the recording have options: --book book.json --trace trace.csv";
-  }
-  for (const std::string_view end : {".html", ".svg", ".png", ".csv", ".md"}) {
-    if (word.ends_with(end) && has("--output")) return "to write a file: -o " + word;
-  }
-  if (!word.ends_with(".json")) return "";
-  if (has("--to")) return "one plan is exported at a time: penstock export plan.json --to megatron";
-  if (usage_.starts_with("report")) {
-    return "a page shows one plan with the search that found it: penstock report plan.json -o "
-           "report.html; penstock plan ... --baseline plan.json compares with another plan";
-  }
-  if (has("--vary")) {
-    return "one model is planned with several settings (--vary); penstock plan ... --baseline "
-           "plan.json compares the best plan with another";
-  }
-  if (has("--global-batch")) {
-    return "one model is planned at a time; a cluster file follows --cluster";
-  }
-  if (has("--cost-file")) return "costs in a file follow their option: --cost-file " + word;
-  if (std::filesystem::exists(word)) {
-    return has("--cluster") ? "a cluster file follows its option: --cluster " + word : "";
-  }
-  return has("--output") ? "to write a file: -o " + word : "";
-}
-
-// What people write for one value and the shell takes apart, or where an option belongs.
-std::string Options::help_for_surplus(const Arguments& own, const std::string& word) const {
-  for (const std::string_view number : {"thousand", "million", "billion", "trillion"}) {
-    if (word == number) return "write the number and a letter as one word, for example 2T";
-  }
-  for (const std::string_view unit :
-       {"tokens", "sequences", "samples", "gpus", "GPUs", "hours", "days", "minutes", "hour", "GiB",
-        "GB", "dollars", "ms", "seconds", "min"}) {
-    if (word == unit) return "leave out the unit, or write it and the number as one word";
-  }
-  if (has(("--" + word).c_str())) return fmt::format("it begins with two dashes: --{}", word);
-  if (usage_ == "man") return "penstock " + word + " --help explains one verb";
-  std::string help;
-  if (word.find_first_not_of("0123456789") == std::string::npos) help = help_for_number(own, word);
-  if (help.empty() && word.find('=') != std::string::npos) help = help_for_assignment(own);
-  if (help.empty()) help = help_for_device(own, word);
-  if (help.empty()) help = help_for_file(word);
-  if (help.empty()) help = help_for_parted(own, word);
-  if (help.empty() && usage_.starts_with("schedule") && own[0] != word && own[0][0] != '-') {
-    help = fmt::format("several schedules are one word, with commas: penstock schedule {},{}",
-                       own[0], word);
-  }
-  return help.empty() ? fmt::format("usage: penstock {}", usage_) : help;
 }
 
 // Of a verb with many options those that most questions need.

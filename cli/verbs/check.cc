@@ -34,6 +34,8 @@ constexpr const char* kExamples = R"(  penstock check plan.json
   penstock check ds_config.json --gpus 32 --stages 4 --json
 )";
 
+constexpr std::size_t kBeginning = 200;  // where a file of ours says what it is
+
 // What begins with no { is none of our files; say so before JSON's parser does.
 void require_own(const std::string& text, const std::string& file) {
   if (text.find("\"model_type\"") != std::string::npos && file.ends_with(".json")) {
@@ -153,6 +155,9 @@ Answer run_check(const Arguments& arguments, Screen screen) {
   if (auto help = options.parse(arguments, screen)) return help_answer(*help);
 
   const std::string format = format_of(launch, json);
+  if (launch.gpus)
+    static_cast<void>(parse_int("--gpus", *launch.gpus, 1));  // also where no file asks for it
+  if (launch.stages) static_cast<void>(parse_int("--stages", *launch.stages, 1));
   if (launch.model.config && launch.model.profile) {
     bad_option("--profile", "cannot be combined with --config", "keep one of them");
   }
@@ -163,6 +168,9 @@ Answer run_check(const Arguments& arguments, Screen screen) {
     return answer;
   }
   const std::string text = load_text(file);
+  if (launch.as && text.find("\"format\": \"penstock.") < kBeginning) {
+    bad_option("--as", fmt::format("{} is a file of Penstock", file), "leave --as out");
+  }
   const TrainerRow* trainer = trainer_of(launch, text, file);
   if (trainer == nullptr) require_own(text, file);
   Answer answer = trainer != nullptr ? check_launch(file, text, *trainer, launch, format, screen)

@@ -322,6 +322,7 @@ Answer run_plan(const Arguments& arguments, Screen screen) {
   require_tokens(asked, question.profile.value);
   training.set_price(question.cluster.value);
   const auto asked_of = [&](int gpus) { return question_of(given, gpus); };
+  if (baseline_path) static_cast<void>(load_plan(*baseline_path));  // refused before the search
   if (counts) {
     return book_of_plans(question, *counts, short_question(question), output, chosen, screen,
                          asked_of);

@@ -124,6 +124,25 @@ void require_lengths(const Batch& batch, const Question& question, const Plan& p
   }
 }
 
+// What no measurement or cluster of one type can answer, in the words of the layout.
+void refuse_impossible(const Plan& plan, const Question& question) {
+  const ClusterSpec& cluster = question.cluster.value;
+  if (cluster.device_types.size() > 1 || plan.is_mixed()) return;
+  const int there = device_count(cluster);
+  if (plan.devices() > there) {
+    bad_option(
+        kLayout,
+        fmt::format("it takes {}, and there are {}", count_of(plan.devices(), "GPU"), there),
+        fmt::format("write a smaller DP, PP or TP, or give {}", count_of(plan.devices(), "GPU")));
+  }
+  const auto degrees = measured_tensor_degrees(question.profile.value, plan.device);
+  if (degrees.empty() || std::binary_search(degrees.begin(), degrees.end(), plan.tensor)) return;
+  bad_option(kLayout,
+             fmt::format("TP = {}: {} has times for TP = {} only", plan.tensor,
+                         question.profile.value.name, fmt::join(degrees, ", ")),
+             "write one of these");
+}
+
 Asked asked_of(const Layout& layout, SearchOptions given, const std::optional<Batch>& batch) {
   const bool all_gpus = given.gpus.has_value();
   fill_gpus(layout, given);
@@ -158,6 +177,7 @@ Asked asked_of(const Layout& layout, SearchOptions given, const std::optional<Ba
     set_batch(asked.plan, *batch);
   }
   refuse_endless(asked.plan);
+  refuse_impossible(asked.plan, question);
   question.request.global_batch = asked.plan.global_batch;
   question.request.gpus = asked.plan.devices();
   question.request.sequence_length = asked.plan.sequence_length;

@@ -55,6 +55,11 @@ struct TraceOptions {
     if (format || !output) return;
     if (output->ends_with(".svg")) format = "svg";
     if (output->ends_with(".png")) format = "png";
+    for (const std::string_view end : {".gif", ".jpg", ".jpeg", ".webp", ".bmp", ".eps"}) {
+      if (!output->ends_with(end)) continue;
+      bad_option("--output", fmt::format("{} is a format that is not written", end.substr(1)),
+                 "write -o step.svg or -o step.png for a picture, -o step.json for a viewer");
+    }
     if (output->ends_with(".html") || output->ends_with(".pdf")) {
       bad_option("--output", fmt::format("a trace is no page, and {} is one", *output),
                  "write -o step.json or -o step.svg; penstock report plan.json -o report.html "

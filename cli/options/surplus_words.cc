@@ -1,0 +1,245 @@
+// Where a word without dashes belongs that a verb has no place for: people part lists and units,
+// leave the option out that a file or a name follows, or give a value to what has none. Every
+// answer names the next thing to write.
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <fstream>
+
+#include <fmt/format.h>
+
+#include "cli/options/field_words.h"
+#include "cli/options/options_entry.h"
+#include "cli/options/parse.h"
+#include "cli/options/trainer_called.h"
+#include "report/words.h"
+#include "trainers/trainer_table.h"
+
+namespace penstock {
+namespace {
+
+// "penstock.cluster/1" of a file of ours, as far as its beginning says it.
+std::string format_of_file(const std::string& path) {
+  constexpr std::size_t kBeginning = 400;
+  std::ifstream file(path, std::ios::binary);
+  std::string text(kBeginning, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  const std::size_t begin = text.find("\"penstock.");
+  if (begin == std::string::npos) return "";
+  const std::size_t end = text.find('"', begin + 1);
+  return end == std::string::npos ? "" : text.substr(begin + 1, end - begin - 1);
+}
+
+bool is_written_so(const std::string& word, std::string_view ending) {
+  return word.size() > ending.size() && word.ends_with(ending);
+}
+
+bool looks_like_file(const std::string& word) {
+  return word.find('/') != std::string::npos || std::filesystem::exists(word) ||
+         (word.find('.') != std::string::npos &&
+          word.find_first_not_of("0123456789.") != std::string::npos);
+}
+
+}  // namespace
+
+// "calibrate runs.json": the usage line names, outside of brackets, the option that is needed.
+std::string Options::help_for_needed(const Arguments& own, const std::string& word) const {
+  if (!looks_like_file(word)) return "";
+  for (std::size_t at = usage_.find(" --"); at != std::string::npos;
+       at = usage_.find(" --", at + 1)) {
+    const std::string option = usage_.substr(at + 1, usage_.find(' ', at + 1) - at - 1);
+    if (!usage_.substr(at + 1 + option.size()).starts_with(" FILE")) continue;
+    if (std::find(own.begin(), own.end(), option) != own.end()) continue;
+    return fmt::format("it follows its option: {} {}", option, word);
+  }
+  return "";
+}
+
+// "export plan.json megatron", "schedule -P 4 -M 8 1f1b --to-scale x": a name that one option
+// takes.
+std::string Options::help_for_choice(const Arguments& own, const std::string& word) const {
+  const std::string called = trainer_called(word);
+  for (const Entry& entry : entries_) {
+    if (entry.is_positional || entry.choices.empty()) continue;
+    const std::string name = parse_list("option", entry.names).back();
+    if (std::find(own.begin(), own.end(), name) != own.end()) continue;
+    for (const std::string& each : {word, called}) {
+      if (std::find(entry.choices.begin(), entry.choices.end(), each) == entry.choices.end()) {
+        continue;
+      }
+      return fmt::format("it follows its option: {} {}", name, each);
+    }
+  }
+  return "";
+}
+
+// "--verbose 2", "--budget 1 minute".
+std::string Options::help_for_value_of_flag(const Arguments& own, const std::string& word) const {
+  const auto at = std::find(own.begin(), own.end(), word);
+  if (at == own.begin() || at == own.end()) return "";
+  for (const Entry& entry : entries_) {
+    if (entry.is_positional || entry.option == nullptr) continue;
+    const std::vector<std::string> names = parse_list("option", entry.names);
+    const auto is_named = [&names](const std::string& each) {
+      return std::find(names.begin(), names.end(), each) != names.end();
+    };
+    if (entry.flag != nullptr && is_named(*(at - 1))) {
+      const std::string percent = *(at - 1) + "-percent";
+      if (has(percent.c_str())) return fmt::format("write {} 5", percent);
+      return fmt::format("{} takes no value: leave '{}' out", *(at - 1), word);
+    }
+    const bool follows_number = at - own.begin() > 1 && is_named(*(at - 2)) &&
+                                (at - 1)->find_first_not_of("0123456789.,") == std::string::npos;
+    if (follows_number && word.find_first_of("0123456789-/=") == std::string::npos) {
+      return fmt::format("leave out the unit, or write it and the number as one word ({} {}: {})",
+                         *(at - 2), entry.value_name, entry.help.substr(0, entry.help.find(';')));
+    }
+  }
+  return "";
+}
+
+// "--schedule 1f1b zb-h1", "--vary tp 1,2": a list whose words stand apart.
+std::string Options::help_for_parted(const Arguments& own, const std::string& word) const {
+  const auto at = std::find(own.begin(), own.end(), word);
+  if (at - own.begin() < 2) return "";
+  const std::string &option = *(at - 2), &value = *(at - 1);
+  for (const Entry& entry : entries_) {
+    const std::vector<std::string> names = parse_list("option", entry.names);
+    if (entry.is_positional || entry.value_name.find(",...") == std::string::npos) continue;
+    if (std::find(names.begin(), names.end(), option) == names.end()) continue;
+    const bool has_keys = entry.value_name.find('=') != std::string::npos;
+    const char* between = has_keys && value.find('=') == std::string::npos ? "=" : ",";
+    return fmt::format("write it as one word: {} {}{}{}", option, value, between, word);
+  }
+  return "";
+}
+
+// "schedule 1f1b 4 8", "simulate plan.json --jitter 5".
+std::string Options::help_for_number(const Arguments& own, const std::string& word) const {
+  const bool has_gpus = std::find(own.begin(), own.end(), "--gpus") != own.end();
+  if (has("--gpus") && !has_gpus) return "a number of GPUs follows its option: --gpus " + word;
+  const auto at = std::find(own.begin(), own.end(), word);
+  if (at != own.begin() && *(at - 1) == "--jitter") return "write --jitter-percent " + word;
+  if (has("-P")) return "ranks and micro-batches have options: -P " + word + " -M 8";
+  return "";
+}
+
+// "--cost F=10ms B=20ms", "--layout TP=8 PP=4", "tp=8 pp=4 gpus=64".
+std::string Options::help_for_assignment(const Arguments& own) const {
+  if (has("--cost")) return "costs are one word, with commas: --cost F=10ms,B=20ms";
+  const auto from = std::find(own.begin(), own.end(), "--layout");
+  if (from == own.end()) {
+    std::string pins, others;
+    for (const std::string& word : parser_->app.remaining()) {
+      const std::size_t equals = word.find('=');
+      if (equals == std::string::npos || word.starts_with('-')) continue;
+      const std::string key = plain_word(word.substr(0, equals));
+      const std::string own_key = has(("--" + key).c_str()) ? key : key_called(key);
+      if (has(("--" + own_key).c_str())) {
+        others += fmt::format(" --{} {}", own_key, word.substr(equals + 1));
+      } else if (!key_called(key).empty()) {
+        pins += (pins.empty() ? "" : ",") + word;
+      }
+    }
+    const auto pin = std::find(own.begin(), own.end(), "--pin");
+    if (!pins.empty() && own.end() - pin > 1) pins = *(pin + 1) + "," + pins;
+    if (!pins.empty() && has("--vary")) return "each has its own: --vary " + pins + others;
+    if (!pins.empty() && has("--pin")) return "write --pin " + pins + others;
+    if (!pins.empty() && has("--why-not")) return "write --why-not " + pins;
+    return others.empty() ? "" : "write" + others;
+  }
+  const auto to = std::find_if(from + 1, own.end(),
+                               [](const std::string& each) { return each.starts_with('-'); });
+  return "quote it: --layout \"" + joined(Arguments(from + 1, to), " ") + "\"";
+}
+
+// "--device GB200 NVL72".
+std::string Options::help_for_device(const Arguments& own, const std::string& word) const {
+  const auto at = std::find(own.begin(), own.end(), word);
+  if (at - own.begin() < 2 || *(at - 2) != "--device") return "";
+  return fmt::format("quote a name with blanks: --device \"{} {}\"", *(at - 1), word);
+}
+
+std::string Options::help_for_file(const Arguments& own, const std::string& word) const {
+  const bool is_log = is_written_so(word, ".jsonl") || is_written_so(word, ".log");
+  if (is_log && has("--run")) return "the run follows its option: --run " + word;
+  const std::string format = format_of_file(word);
+  const bool takes_plan =
+      usage_.find(" PLAN") != std::string::npos && !usage_.starts_with("report");
+  const bool is_other = !format.empty() && !format.starts_with("penstock.cluster");
+  if (is_other && has("--to")) {
+    return "one plan is exported at a time: penstock export plan.json --to megatron";
+  }
+  if (is_other && !own.empty() && (takes_plan || usage_.starts_with("check"))) {
+    return fmt::format("one file at a time: penstock {} {}", usage_.substr(0, usage_.find(' ')),
+                       own[0]);
+  }
+  if (has("--book") && has("--trace")) {
+    return "the book and the recording have options: --book book.json --trace trace.csv";
+  }
+  for (const std::string_view end : {".html", ".svg", ".png", ".csv", ".md"}) {
+    if (word.ends_with(end) && has("--output")) return "to write a file: -o " + word;
+  }
+  if (!word.ends_with(".json")) return "";
+  if (usage_.starts_with("multi")) {
+    return "all models and GPUs are one file: penstock multi jobs.json --gpus N (docs/multi.md)";
+  }
+  if (has("--to")) return "one plan is exported at a time: penstock export plan.json --to megatron";
+  if (usage_.starts_with("report")) {
+    return "a page shows one plan with the search that found it: penstock report plan.json -o "
+           "report.html; penstock plan ... --baseline plan.json compares with another plan";
+  }
+  if (has("--vary")) {
+    return "one model is planned with several settings (--vary); penstock plan ... --baseline "
+           "plan.json compares the best plan with another";
+  }
+  if (has("--global-batch")) {
+    return "one model is planned at a time; a cluster file follows --cluster";
+  }
+  if (has("--cost-file")) return "costs in a file follow their option: --cost-file " + word;
+  if (std::filesystem::exists(word)) {
+    return has("--cluster") ? "a cluster file follows its option: --cluster " + word : "";
+  }
+  return has("--output") ? "to write a file: -o " + word : "";
+}
+
+// What people write for one value and the shell takes apart, or where an option belongs.
+std::string Options::help_for_surplus(const Arguments& own, const std::string& word) const {
+  for (const std::string_view number : {"thousand", "million", "billion", "trillion"}) {
+    if (word == number) return "write the number and a letter as one word, for example 2T";
+  }
+  for (const std::string_view unit :
+       {"tokens", "sequences", "samples", "gpus", "GPUs", "hours", "days", "minutes", "hour", "GiB",
+        "GB", "dollars", "ms", "seconds", "min"}) {
+    if (word == unit) return "leave out the unit, or write it and the number as one word";
+  }
+  if (has(("--" + word).c_str())) return fmt::format("it begins with two dashes: --{}", word);
+  if (usage_.starts_with("completions")) {
+    return fmt::format("one shell at a time: penstock completions {}", own[0]);
+  }
+  if (usage_ == "man") {
+    return "the manual is one page; penstock " + word + " --help explains one verb";
+  }
+  std::string help = help_for_choice(own, word);
+  if (help.empty()) help = help_for_value_of_flag(own, word);
+  if (help.empty()) help = help_for_needed(own, word);
+  if (!help.empty()) return help;
+  if (word.find_first_not_of("0123456789") == std::string::npos) help = help_for_number(own, word);
+  if (help.empty() && word.find('=') != std::string::npos) help = help_for_assignment(own);
+  if (help.empty()) help = help_for_device(own, word);
+  const bool needs_device = usage_.find(" --device NAME") != std::string::npos &&
+                            std::find(own.begin(), own.end(), "--device") == own.end();
+  if (help.empty() && needs_device && !looks_like_file(word)) {
+    help = "it follows its option: --device " + word;
+  }
+  if (help.empty()) help = help_for_parted(own, word);
+  if (help.empty()) help = help_for_file(own, word);
+  if (help.empty() && usage_.starts_with("schedule") && own[0] != word && own[0][0] != '-') {
+    help = fmt::format("several schedules are one word, with commas: penstock schedule {},{}",
+                       own[0], word);
+  }
+  return help.empty() ? fmt::format("usage: penstock {}", usage_) : help;
+}
+
+}  // namespace penstock
