@@ -89,10 +89,14 @@ SIZES = {"hidden_size": ("hidden_size", "n_embd"), "num_attention_heads": ("num_
          "moe_router_topk": ("num_experts_per_tok",), "max_position_embeddings": ("max_position_embeddings", "n_positions")}
 
 
+def config_of(model):
+    with open(model, encoding="utf-8") as file:
+        return json.loads("".join(line for line in file if not line.startswith("//")))
+
+
 def judge_sizes(args, model):
     """The sizes that the config.json names."""
-    with open(model, encoding="utf-8") as file:
-        config = json.loads("".join(line for line in file if not line.startswith("//")))
+    config = config_of(model)
     for size, names in SIZES.items():
         planned = next((config[name] for name in names if config.get(name) is not None), None)
         if planned is None or (size == "kv_channels" and args.multi_latent_attention):
@@ -169,8 +173,10 @@ class Bridge:
         finally:
             sys.path.pop(0)
         cfg = self.common()
+        config = config_of(job["model"])  # of which EP needs to know the experts
+        experts = next((config[name] for name in SIZES["num_experts"] if config.get(name)), None)
         cfg.model = self.provider(num_layers=len(plan.layers), hidden_size=1024,
-                                  num_attention_heads=64, seq_length=128)
+                                  num_attention_heads=64, seq_length=128, num_moe_experts=experts)
         known = {part: set(vars(getattr(cfg, part))) for part in
                  ("model", "train", "dataset", "ddp", "optimizer", "dist")}
         cfg.train.train_iters, cfg.scheduler.lr_warmup_iters = 50, 5  # as recipe() has them

@@ -50,6 +50,8 @@ COMMANDS = {
     "check": ["check plan.json", "check train.sh"],
     "fingerprint": ["fingerprint"],
 }
+# Names that the answer repeats.
+FILES = ("--output", "--csv", "--cluster-out", "--run-device", "--run-transport", "--run-started")
 KEYS = {
     "predict": [("--layout", " ".join(f"{k}={'{}' if k == key else v}" for k, v in
                                       (("TP", 1), ("PP", 2), ("DP", 4), ("VP", 1), ("CP", 1), ("mbs", 1),
@@ -103,7 +105,7 @@ def options_of(penstock, verb):
     table = json.loads(subprocess.run([penstock, verb, "--help", "--json"], capture_output=True,
                                       text=True, check=True).stdout)
     for row in table["options"]:
-        if row.get("value") and row["names"][0].startswith("-") and "--output" not in row["names"]:
+        if row.get("value") and row["names"][0].startswith("-") and row["names"][-1] not in FILES:
             yield row["names"][-1]
 
 
