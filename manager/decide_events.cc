@@ -171,7 +171,8 @@ void Decider::ready() {
   next().last_sign = now_;
   next().restart_time = std::max(Duration{1}, now_ - generation().started);
   next().look_again = now_;
-  log("run", "All ranks were connected " + to_text(next().restart_time) + " after they were started.");
+  log("run",
+      "All ranks were connected " + to_text(next().restart_time) + " after they were started.");
 }
 
 void Decider::handle(const StepFinished& event) {

@@ -84,7 +84,8 @@ void Decider::rethink_expectation(const RankEnded& event) {
     stopping.way = by_itself ? WayToEnd::kSilentPeer : WayToEnd::kLostPeer;
     stopping.began = now_;
     expect_first_step();
-    log("follow", "A rank did not exit as it was told: the others may be waiting for it." + expectation());
+    log("follow",
+        "A rank did not exit as it was told: the others may be waiting for it." + expectation());
   } else if (stopping.way == WayToEnd::kLostPeer && !ranks_live() && now_ > stopping.began &&
              now_ - stopping.began < kAtOnce) {
     expect_first_step();
