@@ -2,7 +2,6 @@
 // and what is read is written as the same again. The input is taken as it is, and with the sizes
 // and the checksum set right, since else hardly any would come past those.
 #include <cstring>
-#include <span>
 
 #include "fuzz/fuzz.h"
 #include "runtime_bridge/checkpoint_checksum.h"
@@ -22,8 +21,7 @@ std::string set_right(std::string bytes) {
   const auto body = static_cast<std::uint32_t>(bytes.size() - kHeader);
   std::memcpy(&bytes[kBodyBytesAt], &body, sizeof body);
   bytes[kTextBytesAt + 2] = bytes[kTextBytesAt + 3] = 0;  // at most 64 KiB of text
-  const std::string covered = bytes.substr(0, kChecksumAt) + bytes.substr(kHeader);
-  const std::uint64_t checksum = xxh64(std::as_bytes(std::span(covered.data(), covered.size())));
+  const std::uint64_t checksum = xxh64(bytes.substr(0, kChecksumAt) + bytes.substr(kHeader));
   std::memcpy(&bytes[kChecksumAt], &checksum, sizeof checksum);
   return bytes;
 }

@@ -62,6 +62,8 @@ std::uint64_t xxh64(std::span<const std::byte> data) {
   return hash ^ hash >> 32;
 }
 
+std::uint64_t xxh64(std::string_view text) { return xxh64(std::as_bytes(std::span(text))); }
+
 std::string checksum_of(std::span<const std::byte> data) {
   const std::uint64_t hash = xxh64(data);
   std::string text = "xxh64:";

@@ -11,6 +11,7 @@
 namespace penstock {
 
 std::uint64_t xxh64(std::span<const std::byte> data);
+std::uint64_t xxh64(std::string_view text);
 
 // "xxh64:0123456789abcdef"
 std::string checksum_of(std::span<const std::byte> data);

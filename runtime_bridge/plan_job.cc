@@ -4,7 +4,6 @@
 #include <array>
 #include <charconv>
 #include <limits>
-#include <span>
 #include <string_view>
 #include <system_error>
 
@@ -60,10 +59,7 @@ std::uint64_t read_seed(const JsonReader& reader) {
 
 }  // namespace
 
-std::uint64_t fingerprint_of(const PlanJob& job) {
-  const std::string text = one_line(facts_of(job));
-  return xxh64(std::as_bytes(std::span(text.data(), text.size())));
-}
+std::uint64_t fingerprint_of(const PlanJob& job) { return xxh64(one_line(facts_of(job))); }
 
 std::string write_plan_job(const PlanJob& job) {
   Json json = Json::object();

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstring>
 #include <limits>
-#include <span>
 #include <utility>
 
 #include <zlib.h>
@@ -44,7 +43,7 @@ Number number_at(std::string_view bytes, std::size_t at) {
 std::uint64_t checksum_of_message(std::string_view bytes) {
   std::string covered(bytes.substr(0, kChecksumAt));
   covered += bytes.substr(kHeader);
-  return xxh64(std::as_bytes(std::span(covered.data(), covered.size())));
+  return xxh64(covered);
 }
 
 // zlib wants what it only reads as not const, too.
@@ -158,7 +157,7 @@ std::uint64_t fingerprint_of_documents(const std::vector<std::int64_t>& document
     append(bytes, lengths[i].tokens);
     append(bytes, lengths[i].decoder_tokens);
   }
-  return xxh64(std::as_bytes(std::span(bytes.data(), bytes.size())));
+  return xxh64(bytes);
 }
 
 std::string write_plan_message(const PlanMessageHeader& header, const PlannedStep& planned,

@@ -6,18 +6,27 @@
 
 using namespace penstock;
 
+namespace {
+
+// Of a device of 1 TFLOP/s, whose memory and links move 1 TB/s.
+Rates unit_rates(const EfficiencyCurve& curve) {
+  DeviceSheet sheet;
+  sheet.memory_bandwidth.value = 1e12;
+  sheet.node.bandwidth.value = 1e12;
+  return rates_of(sheet, 1e12, curve, AttentionKernel::kFlash2, 1024, 128);
+}
+
+}  // namespace
+
 // One product of 1,000 rows takes 2 * 1,000 * weights / (share * 1e12) s. Experts of 2^24 weights
 // and fewer get 60 %, of 2^28 and more all, and of 2^26 what lies in the middle of their
 // logarithms.
 TEST_CASE("grouped products of large experts reach what other products do") {
-  DeviceSheet sheet;
-  sheet.memory_bandwidth.value = 1e12;
-  sheet.node.bandwidth.value = 1e12;
   EfficiencyCurve curve;
   curve.eager = true;  // shapes count for nothing
   curve.terms = {.products = 1.0, .memory = 1.0, .link = 1.0};
   curve.terms.experts = 0.6;
-  const Rates rates = rates_of(sheet, 1e12, curve, AttentionKernel::kFlash2, 1024, 128);
+  const Rates rates = unit_rates(curve);
   const auto share_of = [&](int width, int inner) {
     Work work;
     work.products = {{1000.0, static_cast<double>(width), static_cast<double>(inner), 1.0,
@@ -34,13 +43,10 @@ TEST_CASE("grouped products of large experts reach what other products do") {
 
 // Of 4 experts each is launched by itself, of 64 no more than 16 are: 50 us each.
 TEST_CASE("every expert on a rank takes its time, up to sixteen") {
-  DeviceSheet sheet;
-  sheet.memory_bandwidth.value = 1e12;
-  sheet.node.bandwidth.value = 1e12;
   EfficiencyCurve curve;
   curve.terms = {.products = 1.0, .memory = 1.0, .link = 1.0};
   curve.terms.routing_s = 50e-6;
-  const Rates rates = rates_of(sheet, 1e12, curve, AttentionKernel::kFlash2, 1024, 128);
+  const Rates rates = unit_rates(curve);
   const auto routing_of = [&](double experts, ProductKind kind) {
     Work work;
     work.products = {{64.0, 64.0, 64.0, experts, kind}};
@@ -53,12 +59,9 @@ TEST_CASE("every expert on a rank takes its time, up to sixteen") {
 
 // 1.8 GB at nine tenths of 1 TB/s: 2 ms each.
 TEST_CASE("gradient sums and copies of collectives are long streams through memory") {
-  DeviceSheet sheet;
-  sheet.memory_bandwidth.value = 1e12;
-  sheet.node.bandwidth.value = 1e12;
   EfficiencyCurve curve;
   curve.terms = {.products = 1.0, .memory = 0.5, .link = 1.0};
-  const Rates rates = rates_of(sheet, 1e12, curve, AttentionKernel::kFlash2, 1024, 128);
+  const Rates rates = unit_rates(curve);
   Work work;
   work.sums = work.copies = 1.8e9;
   const WorkTimes times = times_of(work, Direction::kBackward, Place::kLayer, rates);

@@ -137,12 +137,11 @@ TEST_CASE("a file is, byte for byte, what the format says, and is read tensor by
 }
 
 TEST_CASE("the checksum is XXH64") {
-  const auto hash = [](std::string_view text) { return xxh64(std::as_bytes(std::span(text))); };
   // Published by implementations of the algorithm.
-  CHECK(hash("") == 0xEF46DB3751D8E999);
-  CHECK(hash("a") == 0xD24EC4F1A98C6E5B);
-  CHECK(hash("abc") == 0x44BC2CF5AD770999);
-  CHECK(hash("Nobody inspects the spammish repetition") == 0xFBCEA83C8A378BF1);
+  CHECK(xxh64("") == 0xEF46DB3751D8E999);
+  CHECK(xxh64("a") == 0xD24EC4F1A98C6E5B);
+  CHECK(xxh64("abc") == 0x44BC2CF5AD770999);
+  CHECK(xxh64("Nobody inspects the spammish repetition") == 0xFBCEA83C8A378BF1);
   CHECK(checksum_of(std::string_view("abc")) == "xxh64:44bc2cf5ad770999");
 }
 
