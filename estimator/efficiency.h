@@ -20,13 +20,13 @@ namespace penstock {
 // time = max(floor, sum over products of flops * shape_factor / (products * peak)
 //                   + scores / rate of attention + (bytes + casts) / (memory * bandwidth)
 //                   + (sums + copies) / (0.9 * bandwidth) + reduced / (link * link)) + routing *
-//                   experts
+//                   min(experts, 16)
 struct EfficiencyTerms {
   double products = 1.0;         // share of the peak rate of matrix products, 0..1
   double memory = 1.0;           // share of the memory bandwidth
   double link = 1.0;             // share of the bandwidth inside a node
   double experts = 1.0;          // products of experts, over that of others
-  double routing_s = 0.0;        // forward, of each expert on a rank: sorting and launching
+  double routing_s = 0.0;        // each way, of an expert on a rank: sorting and launching
   double forward_floor_s = 0.0;  // of a layer: what the host takes to launch it
   double backward_floor_s = 0.0;
   double end_floor = 0.0;  // of embedding and head, as a share of a layer's

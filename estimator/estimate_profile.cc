@@ -182,7 +182,7 @@ class ProfileEstimate {
     const bool half = bytes_of(request_.arithmetic) == 2;
     TrainingState& state = estimate_.profile.training;
     state.bytes_per_parameter = {half ? 2 : 4};
-    state.bytes_per_gradient = {half ? request_.gradient_bytes : 4};
+    state.bytes_per_gradient = {gradient_bytes()};
     state.optimizer_bytes_per_parameter = {half ? 12 : 8};
     state.bucket_parameters = kBucketParameters;
     state.source = kTraining;

@@ -2,8 +2,8 @@
 // that step is done: until all ranks have ended, by the way in which they end, as they took the
 // last times; the start, as it took so many ranks the last two times; and a step of the plan that
 // will run. Of ends the median of the last five counts, which forgives two odd ones. Starts grow
-// longer and shorter with what else the machines do: in 163 starts of tests/manager/chaos.py the
-// mean of the last two was within 20 % of 60 %, the median of the last five of 52 %.
+// longer and shorter with what else the machines do: of 163 starts of tests/manager/chaos.py 60 %
+// were within 20 % of the mean of the last two, 52 % of the median of the last five.
 #include <algorithm>
 #include <cstdlib>
 

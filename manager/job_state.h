@@ -114,8 +114,8 @@ struct ChangeTimes {
   };
   std::vector<Start> starts;  // one for each number of ranks, ascending
 
-  // The median of what is remembered, of two the lesser: a start or an end among others that
-  // something else has delayed says nothing about the next.
+  // The median of what is remembered, of two the lesser: an end among others that something else
+  // has delayed says nothing about the next.
   [[nodiscard]] static std::optional<Duration> typical(std::vector<Duration> times);
   [[nodiscard]] std::optional<Duration> end(WayToEnd way) const {
     return typical(ends.at(static_cast<std::size_t>(way)));

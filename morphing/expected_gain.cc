@@ -103,7 +103,7 @@ class ExpectedGain final : public ChangePolicy {
     if (!chance_) chance_ = now;
     // What is left of a restart is saved by beginning another.
     const double left = to_seconds(situation.restarting);
-    const double change = left > 0.0 ? restart_ : planned_;
+    const double change = left > 0.0 ? std::max(restart_, left) : planned_;
     const double useless =
         seen_.rate(rungs_[best].gpus, kPriorLosses) + kGainShare * seen_.gain_rate();
     const double foregone_needed = kPatience * std::max(0.0, change * r2 - left * r1) / (r2 - r1);

@@ -83,8 +83,10 @@ class Replay {
     const Duration notice = change != nullptr ? change->notice.value_or(costs_.notice) : Duration{};
     const bool is_saved = !decision.restart && (!broken || notice >= costs_.write);
     if (running_ && !is_saved) lose_unsaved();
+    // A plan that has made no step has nothing to write, but waits for what is being written.
     const bool writes = is_saved && running_ && now_ > ready_;
-    Duration cost = writes ? costs_.planned() : costs_.restart;
+    if (writes) written_ = now_ + costs_.write;
+    Duration cost = std::max(Duration{}, written_ - now_) + costs_.restart;
     if (now_ == recording_.changes.front().at) cost = Duration{};
     running_ = decision.rung;
     if (running_) {
@@ -123,6 +125,7 @@ class Replay {
   ChangePolicy& policy_;
   Goodput result_;
   Duration now_{}, ready_{};
+  Duration written_{};  // until when the checkpoint in front of a change is being written
   int gpus_ = 0;
   std::optional<std::size_t> running_;
   std::vector<int> there_;  // machines, by when they came

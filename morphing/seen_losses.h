@@ -21,7 +21,8 @@ class SeenLosses {
   // Losses per second that would break a plan on `used` GPUs, over the time in which there were so
   // many. `prior`: losses that are taken to have been seen in kPriorTime before the first change.
   [[nodiscard]] double rate(int used, double prior) const;
-  // How often per second there were more GPUs, over the time in which a plan could have used more.
+  // How often per second machines came (or, without names, there were more GPUs), over the time in
+  // which a plan could have used more.
   [[nodiscard]] double gain_rate() const;
   // Since the first change.
   [[nodiscard]] double elapsed() const { return elapsed_; }

@@ -107,11 +107,16 @@ class PlanServer {
   void hear_job() {
     const auto store = hooks_.open();
     std::string heard;
+    // What is there when the planner begins may be of a job that died: its word lasts for a day.
+    bool is_first = true;
     while (!ends()) {
       const auto answer = store->wait_for(keys_.job(), heard, kLookUp);
-      if (!answer.value) continue;
-      // What is there when the planner begins may be of a job that died: its word lasts for a day.
-      const bool may_be_left_over = std::exchange(heard, answer.value->id).empty();
+      if (!answer.value) {
+        if (answer.trouble.empty()) is_first = false;  // nothing was there: what comes now lives
+        continue;
+      }
+      heard = answer.value->id;
+      const bool may_be_left_over = std::exchange(is_first, false);
       PlanJob job;
       try {
         job = read_plan_job(answer.value->bytes, keys_.job());

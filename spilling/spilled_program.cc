@@ -1,8 +1,8 @@
-// Two slots: while shard s computes, s + 1 is loaded over s - 1. At the turns nothing is loaded, so
-// that a pass has 2S - 4 loads for S >= 3 shards and none for fewer; where shards are updated on
-// the host, the last pass has two more (one, of a single shard). With a norm the gradients of all
-// shards go to the host first; those two are updated first, so that the others' updates hide the
-// loads.
+// As plans do it (Buffering::kLoadMissing): two slots; while shard s computes, s + 1 is loaded over
+// s - 1. At the turns nothing is loaded, so that a pass has 2S - 4 loads for S >= 3 shards and none
+// for fewer; where shards are updated on the host, the last pass has two more (one, of a single
+// shard). With a norm the gradients of all shards go to the host first; those two are updated
+// first, so that the others' updates hide the loads.
 #include "spilling/spilled_program.h"
 
 #include <string>

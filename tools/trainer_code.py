@@ -43,7 +43,8 @@ class Plan:
         self.__dict__.update(self.file["plan"])
         self.micro_batches = self.global_batch // (self.data * self.micro_batch_size)
         self.stages = self.pipeline * self.chunks
-        self.world = self.pipeline * self.data * self.tensor
+        self.context = self.file["plan"].get("context", 1)
+        self.world = self.pipeline * self.data * self.tensor * self.context
         self.sections = self.file["sections"]
         self.layers = [name for name in self.sections if "." in name]
 
@@ -85,7 +86,7 @@ def torchrun_ranks(job, plan):
 SIZES = {"hidden_size": ("hidden_size", "n_embd"), "num_attention_heads": ("num_attention_heads", "n_head"),
          "ffn_hidden_size": ("intermediate_size", "n_inner"), "vocab_size": ("vocab_size",),
          "num_query_groups": ("num_key_value_heads",), "kv_channels": ("head_dim",),
-         "num_experts": ("num_local_experts", "n_routed_experts"),
+         "num_experts": ("num_local_experts", "n_routed_experts", "num_experts", "moe_num_experts"),
          "moe_router_topk": ("num_experts_per_tok",), "max_position_embeddings": ("max_position_embeddings", "n_positions")}
 
 
@@ -128,6 +129,7 @@ class Megatron:
         expect("DP", args.data_parallel_size, plan.data)
         expect("TP", args.tensor_model_parallel_size, plan.tensor)
         expect("PP", args.pipeline_model_parallel_size, plan.pipeline)
+        expect("CP", args.context_parallel_size, plan.context)
         expect("bf16", args.bf16, True)
         expect("gradients in 32 bits", args.accumulate_allreduce_grads_in_fp32, True)
         expect("ZeRO-1", args.use_distributed_optimizer, plan.zero1)
@@ -215,6 +217,7 @@ class Titan:
         parallelism = config.parallelism
         expect("PP", parallelism.pipeline_parallel_degree, plan.pipeline)
         expect("TP", parallelism.tensor_parallel_degree, plan.tensor)
+        expect("CP", parallelism.context_parallel_degree, plan.context)
         replicas = (parallelism.data_parallel_replicate_degree *
                     parallelism.data_parallel_shard_degree)
         expect("DP", replicas, plan.data)
@@ -223,7 +226,7 @@ class Titan:
     def dims(self, parallel_dims, parallelism, plan):
         import inspect
         values = {"dp_replicate": parallelism.data_parallel_replicate_degree,
-                  "dp_shard": parallelism.data_parallel_shard_degree, "cp": 1, "tp": plan.tensor,
+                  "dp_shard": parallelism.data_parallel_shard_degree, "cp": plan.context, "tp": plan.tensor,
                   "pp": plan.pipeline, "ep": 1, "etp": 1, "world_size": plan.world,
                   "enable_loss_parallel": True}
         names = inspect.signature(parallel_dims).parameters

@@ -112,7 +112,7 @@ std::optional<ClusterSpec> assumed_cluster(const DeviceSheet& sheet, const PlanF
 
 // What was asked for besides the model: it does not stand in the plan, but it is the one that gives
 // its prices.
-std::vector<EstimateSettings> settings_tried(const DeviceSheet& sheet) {
+std::vector<EstimateSettings> settings_tried(const DeviceSheet& sheet, bool has_tensors) {
   std::vector<EstimateSettings> all;
   for (const Arithmetic arithmetic :
        {Arithmetic::kBFloat16, Arithmetic::kFloat16, Arithmetic::kTensorFloat32,
@@ -132,6 +132,13 @@ std::vector<EstimateSettings> settings_tried(const DeviceSheet& sheet) {
   // Those without a warning on attention first: they are what most plans were made with.
   std::stable_partition(all.begin(), all.end(),
                         [](const EstimateSettings& one) { return !one.attention; });
+  // --for torchtitan and pytorch have PyTorch's tensor parallelism.
+  const std::vector<EstimateSettings> without = all;
+  for (EstimateSettings settings : without) {
+    if (!has_tensors) break;
+    settings.torch_collectives = true;
+    all.push_back(std::move(settings));
+  }
   return all;
 }
 
@@ -150,7 +157,7 @@ EstimateSettings on_other_device(EstimateSettings settings, const std::vector<De
 bool estimate_again(Question& question, const Loaded<Json>& config,
                     const std::vector<DeviceSheet>& sheets, const DeviceSheet& sheet,
                     const PlanFile& file) {
-  for (EstimateSettings& settings : settings_tried(sheet)) {
+  for (EstimateSettings& settings : settings_tried(sheet, file.plan.tensor > 1)) {
     settings.device = file.cluster.device;
     settings.sequence_length = std::to_string(file.plan.sequence_length);
     settings.gpus = device_count(question.cluster.value);

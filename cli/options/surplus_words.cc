@@ -41,6 +41,24 @@ bool looks_like_file(const std::string& word) {
           word.find_first_not_of("0123456789.") != std::string::npos);
 }
 
+bool is_unit(const std::string& word) {
+  for (const std::string_view unit :
+       {"tokens",  "sequences", "samples", "gpus",   "GPUs", "hours", "hour", "h",
+        "days",    "day",       "minutes", "minute", "min",  "GiB",   "GB",   "MiB",
+        "dollars", "seconds",   "second",  "sec",    "s",    "ms",    "us",   "ns",
+        "percent", "%",         "GB/s",    "Gbit/s", "Gbps"}) {
+    if (word == unit) return true;
+  }
+  return false;
+}
+
+// The file or the name that a verb was given.
+std::string first_word_of(const std::vector<std::string>& own) {
+  const auto first = std::find_if(own.begin(), own.end(),
+                                  [](const std::string& word) { return !word.starts_with('-'); });
+  return first == own.end() ? "FILE" : *first;
+}
+
 }  // namespace
 
 // "calibrate runs.json": the usage line names, outside of brackets, the option that is needed.
@@ -74,10 +92,10 @@ std::string Options::help_for_choice(const Arguments& own, const std::string& wo
   return "";
 }
 
-// "--verbose 2", "--budget 1 minute".
+// "--verbose 2", "--jitter 5", "--budget 1 minute".
 std::string Options::help_for_value_of_flag(const Arguments& own, const std::string& word) const {
   const auto at = std::find(own.begin(), own.end(), word);
-  if (at == own.begin() || at == own.end()) return "";
+  if (at == own.begin() || at == own.end() || looks_like_file(word)) return "";
   for (const Entry& entry : entries_) {
     if (entry.is_positional || entry.option == nullptr) continue;
     const std::vector<std::string> names = parse_list("option", entry.names);
@@ -86,12 +104,13 @@ std::string Options::help_for_value_of_flag(const Arguments& own, const std::str
     };
     if (entry.flag != nullptr && is_named(*(at - 1))) {
       const std::string percent = *(at - 1) + "-percent";
-      if (has(percent.c_str())) return fmt::format("write {} 5", percent);
+      const bool is_number = word.find_first_not_of("0123456789.") == std::string::npos;
+      if (has(percent.c_str())) return fmt::format("write {} {}", percent, is_number ? word : "5");
       return fmt::format("{} takes no value: leave '{}' out", *(at - 1), word);
     }
     const bool follows_number = at - own.begin() > 1 && is_named(*(at - 2)) &&
                                 (at - 1)->find_first_not_of("0123456789.,") == std::string::npos;
-    if (follows_number && word.find_first_of("0123456789-/=") == std::string::npos) {
+    if (follows_number && is_unit(word)) {
       return fmt::format("leave out the unit, or write it and the number as one word ({} {}: {})",
                          *(at - 2), entry.value_name, entry.help.substr(0, entry.help.find(';')));
     }
@@ -108,6 +127,10 @@ std::string Options::help_for_parted(const Arguments& own, const std::string& wo
     const std::vector<std::string> names = parse_list("option", entry.names);
     if (entry.is_positional || entry.value_name.find(",...") == std::string::npos) continue;
     if (std::find(names.begin(), names.end(), option) == names.end()) continue;
+    const auto is_number = [](const std::string& text) {
+      return text.find_first_not_of("0123456789.,") == std::string::npos;
+    };
+    if (is_number(value) && !is_number(word)) continue;  // "-M 8 gpipe"
     const bool has_keys = entry.value_name.find('=') != std::string::npos;
     const char* between = has_keys && value.find('=') == std::string::npos ? "=" : ",";
     return fmt::format("write it as one word: {} {}{}{}", option, value, between, word);
@@ -115,12 +138,10 @@ std::string Options::help_for_parted(const Arguments& own, const std::string& wo
   return "";
 }
 
-// "schedule 1f1b 4 8", "simulate plan.json --jitter 5".
+// "schedule 1f1b 4 8".
 std::string Options::help_for_number(const Arguments& own, const std::string& word) const {
   const bool has_gpus = std::find(own.begin(), own.end(), "--gpus") != own.end();
   if (has("--gpus") && !has_gpus) return "a number of GPUs follows its option: --gpus " + word;
-  const auto at = std::find(own.begin(), own.end(), word);
-  if (at != own.begin() && *(at - 1) == "--jitter") return "write --jitter-percent " + word;
   if (has("-P")) return "ranks and micro-batches have options: -P " + word + " -M 8";
   return "";
 }
@@ -168,12 +189,12 @@ std::string Options::help_for_file(const Arguments& own, const std::string& word
   const bool takes_plan =
       usage_.find(" PLAN") != std::string::npos && !usage_.starts_with("report");
   const bool is_other = !format.empty() && !format.starts_with("penstock.cluster");
-  if (is_other && has("--to")) {
+  if (has("--to") && (is_other || word.ends_with(".json"))) {
     return "one plan is exported at a time: penstock export plan.json --to megatron";
   }
   if (is_other && !own.empty() && (takes_plan || usage_.starts_with("check"))) {
     return fmt::format("one file at a time: penstock {} {}", usage_.substr(0, usage_.find(' ')),
-                       own[0]);
+                       first_word_of(own));
   }
   if (has("--book") && has("--trace")) {
     return "the book and the recording have options: --book book.json --trace trace.csv";
@@ -185,7 +206,6 @@ std::string Options::help_for_file(const Arguments& own, const std::string& word
   if (usage_.starts_with("multi")) {
     return "all models and GPUs are one file: penstock multi jobs.json --gpus N (docs/multi.md)";
   }
-  if (has("--to")) return "one plan is exported at a time: penstock export plan.json --to megatron";
   if (usage_.starts_with("report")) {
     return "a page shows one plan with the search that found it: penstock report plan.json -o "
            "report.html; penstock plan ... --baseline plan.json compares with another plan";
@@ -209,10 +229,9 @@ std::string Options::help_for_surplus(const Arguments& own, const std::string& w
   for (const std::string_view number : {"thousand", "million", "billion", "trillion"}) {
     if (word == number) return "write the number and a letter as one word, for example 2T";
   }
-  for (const std::string_view unit :
-       {"tokens", "sequences", "samples", "gpus", "GPUs", "hours", "days", "minutes", "hour", "GiB",
-        "GB", "dollars", "ms", "seconds", "min"}) {
-    if (word == unit) return "leave out the unit, or write it and the number as one word";
+  if (is_unit(word)) {
+    const std::string help = help_for_value_of_flag(own, word);
+    return help.empty() ? "leave out the unit, or write it and the number as one word" : help;
   }
   if (has(("--" + word).c_str())) return fmt::format("it begins with two dashes: --{}", word);
   if (usage_.starts_with("completions")) {

@@ -238,9 +238,10 @@ Answer fit(const Given& given, Screen screen) {
   Efficiency efficiency = fit_efficiency(fitted.cases, shipped_devices());
   fit_published_runs(fitted.runs, efficiency);
   keep_float8_and_experts(efficiency);
-  efficiency.text = "fitted on " + names + " and " +
-                    count_of(std::ssize(fitted.runs), "published run") + " by: penstock estimate " +
-                    given.file + " --fit";
+  efficiency.text =
+      "fitted on " + names + " and " +
+      count_of(std::ranges::count_if(fitted.runs, &PublishedRun::in_fit), "published run") +
+      " by: penstock estimate " + given.file + " --fit";
   const std::string file = to_text(write_efficiency(efficiency)) + '\n';
   if (given.output && *given.output != "-") write_file(*given.output, file);
   const bool json = given.format.chosen() == TableFormat::kJson;

@@ -50,7 +50,7 @@ constexpr const char* kStart = "30s";
 // Google's and Azure's least notice.
 constexpr const char* kNotice = "30s";
 constexpr double kStoragePerNode = 1e9;  // bytes per second
-// Of every GPU to its host's memory: PCIe 4 in practice. An assumption.
+// Of every GPU to its host's memory, where two share a link of PCIe 4. An assumption.
 constexpr double kCopyPerGpu = 16e9;
 
 struct MorphOptions {
@@ -110,7 +110,7 @@ Duration given_or(const char* name, const std::optional<std::string>& given, Dur
   return given ? parse_budget(name, *given) : otherwise;
 }
 
-// Losses that are announced before a checkpoint could be written take nothing.
+// Losses that are announced early enough for a checkpoint take nothing.
 Duration mean_between_silent_losses(const Availability& recording, const ChangeCosts& costs) {
   std::int64_t losses = 1;
   for (std::size_t i = 1; i < recording.changes.size(); ++i) {
@@ -184,14 +184,17 @@ std::string recording_text(const PlanBook& book, const Availability& recording,
 
 std::string costs_text(const PlanBook& book, const ChangeCosts& costs) {
   return fmt::format(
-      "A change costs {}: a checkpoint of {} GiB is written in {}, the restart takes {}. {}; "
-      "checkpoints in the background every {}, each of which stops the job for {}.",
+      "A change costs {}: a checkpoint of {} GiB is written in {}, the restart takes {}. {}; {}.",
       to_text(costs.planned()), gib(checkpoint_bytes(book.profile)), to_text(costs.write),
       to_text(costs.restart),
       costs.notice >= costs.write
           ? fmt::format("Losses are announced {} before", to_text(costs.notice))
           : "Losses take what is not in a checkpoint",
-      to_text(costs.every), to_text(costs.stall));
+      costs.every <= Duration{}
+          ? "every step is in a checkpoint"
+          : fmt::format(
+                "checkpoints in the background every {}, each of which stops the job for {}",
+                to_text(costs.every), to_text(costs.stall)));
 }
 
 GoodputReport report_of(const PlanBook& book, const Availability& recording,

@@ -32,7 +32,8 @@ class PoolCheck {
     }
     pools_.stash = stash_.most;
     // Beyond the list: receives among the four next transfers are posted before their place, and a
-    // second send may be under way.
+    // second send may be under way. Written out and not taken from transfer_room.h, which this
+    // judges.
     add(product_of(4, largest_received_));
     for (const auto& [stage, account] : received_activations_) add(account.most);
     for (const auto& [stage, account] : received_gradients_) add(account.most);

@@ -2,11 +2,14 @@
 // held is gone when the run begins. Copies are as fast as memory is.
 #include "runtime_bridge/torch/pilot_step.h"
 
+#include <cmath>
 #include <future>
 #include <iomanip>
 #include <memory>
 #include <sstream>
 #include <string>
+
+#include <c10/util/Exception.h>
 
 #include "core/values/error.h"
 #include "runtime_bridge/execute_step.h"
@@ -43,6 +46,10 @@ PilotStep try_step(const PlanFile& plan, const TrainOptions& options, const Toke
   return {device->peak_memory(), room, steady_now() - begin};
 }
 
+double gib_rounded_up(Bytes bytes) {
+  return std::ceil(static_cast<double>(bytes.count) / static_cast<double>(1 << 30) * 1000) / 1000;
+}
+
 }  // namespace
 
 PilotStep pilot_step(const PlanFile& plan, const TrainOptions& options, const TokenSource& data,
@@ -52,25 +59,27 @@ PilotStep pilot_step(const PlanFile& plan, const TrainOptions& options, const To
   const auto refuse = [&](const std::string& why) {
     const Bytes reserve = plan.prediction.ranks.front().memory.reserve + (capacity - room);
     std::ostringstream message;
-    message << std::setprecision(4) << "the pilot step does not fit into " << to_text(room)
-            << ", the device less " << margin * 100 << " %: " << why
-            << "\nhelp: plan again with --reserve-gib "
-            << static_cast<double>(reserve.count) / static_cast<double>(1 << 30)
-            << ", which makes smaller shards; or give --pilot a smaller margin";
+    message << "the pilot step does not fit into " << to_text(room) << ", the device less "
+            << margin * 100 << " %: " << why << "\nhelp: plan again with --reserve-gib "
+            << std::fixed << std::setprecision(3) << gib_rounded_up(reserve)
+            << ", which keeps as much free, and train that plan without --pilot; or give --pilot a "
+               "smaller margin";
     throw Error(ErrorKind::kMissingResource, message.str());
   };
+  PilotStep done;
   try {
-    PilotStep done = std::async(std::launch::async, [&] {
-                       return try_step(plan, options, data, local_rank, room);
-                     }).get();
-    if (done.peak > room) refuse("it took " + to_text(done.peak));
-    return done;
+    done = std::async(std::launch::async, [&] {
+             return try_step(plan, options, data, local_rank, room);
+           }).get();
+  } catch (const c10::OutOfMemoryError& error) {  // of a GPU
+    refuse(error.what_without_backtrace());
   } catch (const Error& error) {
+    if (error.kind() != ErrorKind::kMissingResource) throw;
     const std::string why = error.what();
-    if (error.kind() != ErrorKind::kMissingResource || why.starts_with("the pilot")) throw;
     refuse(why.substr(0, why.find('\n')));
   }
-  return {};
+  if (done.peak > room) refuse("it took " + to_text(done.peak));
+  return done;
 }
 
 }  // namespace penstock

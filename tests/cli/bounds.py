@@ -36,7 +36,7 @@ COMMANDS = {
     "estimate": ["estimate small.json --device h100-sxm"],
     "profile": ["profile gpt --layers 1 --hidden 32 --heads 2 --sequence-length 16 -o p.json"],
     "train": ["train plan.json --data corpus.txt --steps 1"],
-    "planner": ["planner --documents corpus.txt --profile all-lengths.json --cluster cluster.json "
+    "planner": ["planner plan.json --documents corpus.txt --profile all-lengths.json --cluster cluster.json "
                 "--store redis://127.0.0.1:1 --job a"],
     "manage": ["manage no_book.json"],
     "status": ["status job.json"],
@@ -106,13 +106,13 @@ def options_of(penstock, verb):
                                       text=True, check=True).stdout)
     for row in table["options"]:
         if row.get("value") and row["names"][0].startswith("-") and row["names"][-1] not in FILES:
-            yield row["names"][-1]
+            yield row["names"]
 
 
-def without(words, option):
+def without(words, names):
     words = list(words)
-    while option in words:
-        at = words.index(option)
+    while any(name in words for name in names):
+        at = next(i for i, word in enumerate(words) if word in names)
         del words[at:at + 2]
     return words
 
@@ -121,12 +121,12 @@ def runs(penstock, verbs):
     for verb in verbs:
         for base in COMMANDS[verb]:
             words = shlex.split(base)
-            for option in options_of(penstock, verb):
+            for names in options_of(penstock, verb):
                 for value in VALUES:
-                    yield without(words, option) + [option, value]
+                    yield without(words, names) + [names[-1], value]
             for option, form in KEYS.get(verb, []):
                 for value in VALUES:
-                    yield without(words, option) + [option, form.format(value)]
+                    yield without(words, [option]) + [option, form.format(value)]
 
 
 def main():

@@ -289,6 +289,12 @@ TEST_CASE("A plan that has made no step has nothing to write") {
   const Goodput goodput = replay_availability(recording, rungs, costs, *policy);
   CHECK(goodput.restarting == seconds(20 + 50));
   CHECK(goodput.steps == doctest::Approx(100 * 4.0 + 830 * 3.0));
+  // After 5 s the checkpoint is half written: the rest of it, then the restart.
+  recording.changes[2].at = seconds(105);
+  const auto other = always_policy(rungs);
+  const Goodput early = replay_availability(recording, rungs, costs, *other);
+  CHECK(early.restarting == seconds(5 + 5 + 50));
+  CHECK(early.steps == doctest::Approx(100 * 4.0 + 840 * 3.0));
 }
 
 TEST_CASE("Restarting all loses what is not in a checkpoint at every arrival") {

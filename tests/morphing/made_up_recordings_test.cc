@@ -1,6 +1,6 @@
 // Recordings that nobody made: machines that come and go as in a dozen simple worlds, each with its
-// own seed. One number of the policy (how soon a burst is forgotten) was chosen on some of them,
-// and the limits below after seeing results. It must never keep much less than the better of the
+// own seed. Numbers of the policy were chosen on some of them, and the limits below after seeing
+// results. It must never keep much less than the better of the
 // two policies that need no thought.
 #include <algorithm>
 #include <cmath>
@@ -246,8 +246,7 @@ Shares shares_of(const Availability& recording, const std::vector<Rung>& rungs,
   return {ours / most_steps(recording, rungs, costs), ours / better};
 }
 
-// By hand any number: PENSTOCK_MADE_UP_SEEDS=100, of which the table in docs/morphing.md has
-// figures.
+// By hand any number: docs/morphing.md has figures for PENSTOCK_MADE_UP_SEEDS=24.
 unsigned seeds() {
   const char* more = std::getenv("PENSTOCK_MADE_UP_SEEDS");
   if (more != nullptr) return static_cast<unsigned>(std::atoi(more));

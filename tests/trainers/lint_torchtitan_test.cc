@@ -6,7 +6,6 @@
 
 #include <doctest/doctest.h>
 
-#include "core/values/error.h"
 #include "tests/trainers/lint_reports.h"
 #include "trainers/lint/lint.h"
 #include "trainers/trainer_table.h"
@@ -228,14 +227,20 @@ TEST_CASE("W060: names of other versions, mistyped keys, schedules that are not 
 }
 
 TEST_CASE("a script that starts no rank is refused where it says so") {
-  std::string refusal;
-  try {
-    lint("#!/bin/bash\nNGPU=0 ./run_train.sh --parallelism.pipeline_parallel_degree=4\n", "run.sh",
-         *find_trainer_row("torchtitan"), {});
-  } catch (const Error& error) {
-    refusal = error.what();
-  }
-  CHECK(refusal == "run.sh:2: NGPU: '0' starts no rank\nhelp: write NGPU=1 or more");
+  const auto refusal_of_line = [](const std::string& line) {
+    return refusal(
+        [&] { lint("#!/bin/bash\n" + line, "run.sh", *find_trainer_row("torchtitan"), {}); });
+  };
+  CHECK(refusal_of_line("NGPU=0 ./run_train.sh --parallelism.pipeline_parallel_degree=4\n") ==
+        "run.sh:2: NGPU: '0' starts no rank\nhelp: write NGPU=1 or more");
+  CHECK(refusal_of_line(
+            "torchrun --nproc-per-node 0 train.py --parallelism.pipeline_parallel_degree=4\n") ==
+        "run.sh:2: --nproc-per-node: '0' starts no rank\nhelp: write --nproc-per-node 1 or more");
+  CHECK(refusal_of_line("SLURM_NNODES=0\nSLURM_GPUS_PER_NODE=8\nsrun train.py "
+                        "--parallelism.pipeline_parallel_degree=4\n") ==
+        "run.sh:2: SLURM_NNODES: '0' starts no rank\nhelp: ask for one or more, as in #SBATCH "
+        "--nodes=2 "
+        "--gpus-per-node=8");
 }
 
 TEST_CASE("flags of a script override, and NGPU says how many") {

@@ -234,6 +234,14 @@ void take_all(const ShellScript& shell, LaunchScript& script) {
   part_launcher(script, all);
 }
 
+[[noreturn]] void refuse_no_rank(const LaunchSettings& launcher, const LaunchSetting& setting) {
+  const bool is_slurm = setting.name.starts_with("SLURM_");
+  launcher.refuse(setting, fmt::format("'{}' starts no rank", setting.value.text()),
+                  is_slurm ? "ask for one or more, as in #SBATCH --nodes=2 --gpus-per-node=8"
+                           : fmt::format("write {}{}1 or more", setting.name,
+                                         setting.name.starts_with("--") ? " " : "="));
+}
+
 std::optional<int> variable(const ShellScript& shell, const std::string& name,
                             const LaunchSettings& launcher) {
   const auto found = shell.sets.find(name);
@@ -243,11 +251,7 @@ std::optional<int> variable(const ShellScript& shell, const std::string& name,
                          word.text.find_first_not_of("0123456789") == std::string::npos;
   if (!is_number) return {};
   const int number = std::stoi(word.text);
-  if (number < 1) {
-    launcher.refuse({name, Json(word.text), word.line, "", ""},
-                    fmt::format("'{}' starts no rank", word.text),
-                    fmt::format("write {}=1 or more", name));
-  }
+  if (number < 1) refuse_no_rank(launcher, {name, Json(word.text), word.line, "", ""});
   return number;
 }
 
@@ -266,7 +270,11 @@ void count_gpus(const ShellScript& shell, LaunchScript& script) {
           setting->value.kind() == Json::Kind::kString && setting->unresolved.empty() &&
           !setting->value.text().empty() && setting->value.text().size() < 7 &&
           setting->value.text().find_first_not_of("0123456789") == std::string::npos;
-      if (is_number) return std::stoll(setting->value.text());
+      if (is_number) {
+        const std::int64_t number = std::stoll(setting->value.text());
+        if (number < 1) refuse_no_rank(script.launcher, *setting);
+        return number;
+      }
       script.why_no_gpus = setting->unresolved.empty()
                                ? fmt::format("{} is not a number", setting->text)
                                : fmt::format("{} is not set in this script", setting->unresolved);
@@ -274,8 +282,7 @@ void count_gpus(const ShellScript& shell, LaunchScript& script) {
     };
     const auto per_node = known(each), count = known(nodes);
     if (!per_node || !count) return;
-    const std::int64_t all =
-        product_of({std::max<std::int64_t>(1, *per_node), std::max<std::int64_t>(1, *count)});
+    const std::int64_t all = product_of({*per_node, *count});
     if (all <= kMost) script.gpus = static_cast<int>(all);
     return;
   }
@@ -287,7 +294,7 @@ void count_gpus(const ShellScript& shell, LaunchScript& script) {
   if (!of_host) of_host = variable(shell, "SLURM_NTASKS_PER_NODE", launcher);
   if (!hosts || !of_host) return;
   const std::int64_t all = product_of({*hosts, *of_host});
-  if (all >= 1 && all <= kMost) script.gpus = static_cast<int>(all);
+  if (all <= kMost) script.gpus = static_cast<int>(all);
 }
 
 }  // namespace

@@ -28,8 +28,7 @@ class Arithmetic {
   Number result() {
     const Number number = sum(0);
     skip_blanks();
-    if (at_ != text_.size() || !number || !is_in_range(*number)) return {};
-    return number;
+    return at_ == text_.size() ? number : Number();
   }
 
  private:

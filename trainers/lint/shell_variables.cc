@@ -98,7 +98,7 @@ void ShellReader::note_flags(const std::string& name, const ShellVariable& value
 }
 
 std::size_t ShellReader::characters_of(const ShellVariable& variable) {
-  std::size_t characters = 0;
+  std::size_t characters = 1;  // the variable itself
   for (const ShellText& element : variable.elements) characters += element.size() + 1;
   return characters;
 }
