@@ -84,8 +84,10 @@ struct Rates {
 };
 // Layers multiply 8 bits by a curve of their own, and everything else goes by `curve`.
 void use_float8(const EfficiencyCurve& float8, double peak_flops_per_s, Rates& rates);
+// They point at `device`, which must outlive them.
 Rates rates_of(const DeviceSheet& device, double peak_flops_per_s, const EfficiencyCurve& curve,
                AttentionKernel kernel, int sequence_length, int head_width);
+Rates rates_of(DeviceSheet&&, double, const EfficiencyCurve&, AttentionKernel, int, int) = delete;
 
 // What a time is made of, in seconds.
 struct WorkTimes {

@@ -8,11 +8,15 @@ using namespace penstock;
 
 namespace {
 
-// Of a device of 1 TFLOP/s, whose memory and links move 1 TB/s.
+// Of a device of 1 TFLOP/s, whose memory and links move 1 TB/s. The rates point at its sheet, which
+// therefore outlives them.
 Rates unit_rates(const EfficiencyCurve& curve) {
-  DeviceSheet sheet;
-  sheet.memory_bandwidth.value = 1e12;
-  sheet.node.bandwidth.value = 1e12;
+  static const DeviceSheet sheet = [] {
+    DeviceSheet unit;
+    unit.memory_bandwidth.value = 1e12;
+    unit.node.bandwidth.value = 1e12;
+    return unit;
+  }();
   return rates_of(sheet, 1e12, curve, AttentionKernel::kFlash2, 1024, 128);
 }
 
