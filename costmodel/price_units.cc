@@ -7,10 +7,11 @@
 //   backward  sum of max(B_i, AG_i-1 + RS_i+1) + RS_1      (section L is still whole)
 //
 // Copies between the buffers of the collectives and the tensors of a section are compute.
-// Where a processor carries its messages itself (ClusterSpec::measured_executor), what they take of
-// its time is compute as well, and our runtime, which gathers in place, copies nothing. Where the
-// shards lie in several groups (HSDP) each scatter is followed by an all-reduce of its part over
-// the groups, one after the other on other links; the step waits for the last.
+// Where a processor carries its messages itself (ClusterSpec::measured_executor) nothing runs
+// beside compute: the collective's thread and the one that computes take turns, so that all of a
+// gather, a scatter and a reduction adds to it. Our runtime, which gathers in place, copies
+// nothing. Where the shards lie in several groups (HSDP) each scatter is followed by an all-reduce
+// of its part over the groups, one after the other on other links; the step waits for the last.
 #include "costmodel/price_units.h"
 
 #include <algorithm>
@@ -55,10 +56,10 @@ class Traffic {
       : profile_(profile), wiring_(wiring), plan_(plan), of_type_(profile.section_types.size()) {
     const DeviceType& device = *find_device_type(wiring.cluster(), plan.device);
     const auto& executor = wiring.cluster().measured_executor;
-    if (executor && executor->is_priced) executor_ = &*executor;
-    const bool copies = plan.sharding == Sharding::kFsdp && executor_ == nullptr;
+    carries_messages_ = executor && executor->is_priced;
+    const bool copies = plan.sharding == Sharding::kFsdp && !carries_messages_;
     // Of a measured profile nobody said that NCCL does it.
-    shares_processors_ = executor_ == nullptr && profile.training.bucket_parameters > 0;
+    shares_processors_ = !carries_messages_ && profile.training.bucket_parameters > 0;
     copy_rate_ = copies ? kCopyShare * device.memory_bandwidth.value : 0;
     for (std::size_t type = 0; type < of_type_.size(); ++type) of_type_[type] = of(type);
   }
@@ -115,17 +116,10 @@ class Traffic {
     unit.reduce += scaled(slowest(cluster, CollectiveKind::kAllReduce, holders.same, shard),
                           factors.reduction);
     unit.scatter_copy += copy_time(more_than_sums(weights + gradients, gradients));
-    unit.gather_busy = std::min(unit.gather, unit.gather_busy + busy_time(weights, holders.shards));
-    // Gloo's is a sum for all, of which each keeps its part: it moves twice as much.
-    unit.scatter_busy =
-        std::min(unit.scatter, unit.scatter_busy + 2 * busy_time(gradients, holders.shards));
-  }
-
-  // Of the rank's processor, to send and to receive all parts of a buffer but its own.
-  [[nodiscard]] Duration busy_time(Bytes whole, std::int64_t shards) const {
-    if (executor_ == nullptr) return {};
-    const MessageCost cost = executor_->message_of({whole.count / shards * (shards - 1)});
-    return cost.send + cost.receive;
+    if (carries_messages_) {
+      unit.gather_busy = unit.gather;
+      unit.scatter_busy = unit.scatter + unit.reduce;
+    }
   }
 
   // An estimated backward reads and writes the gradients that it adds to; FSDP adds up shards only,
@@ -144,7 +138,7 @@ class Traffic {
   const ModelProfile& profile_;
   const PlanWiring& wiring_;
   const Plan& plan_;
-  const MeasuredExecutor* executor_ = nullptr;  // whose prices hold what messages take of a rank
+  bool carries_messages_ = false;  // the rank's processor does
   bool shares_processors_ = false;
   double copy_rate_ = 0.0;
   std::vector<UnitTimes> of_type_;

@@ -140,9 +140,14 @@ class Measuring:
         return [row["step_time_ns"] / 1e6 for row in rows[WARM_UP:]]
 
 
+def sharding(words):
+    names = {"state": "ZeRO-1", "zero2": "ZeRO-2", "zero3": "ZeRO-3", "fsdp": "FSDP"}
+    return ", " + names[words.get("sharding", "state")] if words["zero1"] else ""
+
+
 def layout(plan):
     words = plan["plan"]
-    return [words["schedule"] + (", ZeRO-1" if words["zero1"] else ""), str(words["pipeline"]), str(words["chunks"]),
+    return [words["schedule"] + sharding(words), str(words["pipeline"]), str(words["chunks"]),
             str(words["data"]), str(words["micro_batch_size"])]
 
 

@@ -63,6 +63,20 @@ TEST_CASE("without a pipeline ZeRO-3 gathers and reduces in every micro-batch") 
   CHECK(use.communication == Bytes{40});
 }
 
+// Of each micro-batch four gathers before the forwards, three before the backwards, whose last
+// section is still whole, and four scatters: 5 ns each.
+TEST_CASE("a processor that carries its messages itself hides nothing of ZeRO-3") {
+  Fixture fixture;
+  fixture.cluster.measured_executor = MeasuredExecutor{};
+  CHECK(fixture.evaluated().prices.compute[0].forward_sharded == Duration{5});  // not asked for
+  fixture.cluster.measured_executor->is_priced = true;
+  const EvaluatedPlan e = fixture.evaluated();
+  REQUIRE_FALSE(e.why_not);
+  CHECK(e.prices.compute[0].forward_sharded == Duration{4 * 5});
+  CHECK(e.prices.compute[0].backward_sharded == Duration{(3 + 4) * 5});
+  CHECK(e.evaluation.step_time == Duration{4 * (4'020 + 8'035) + 4});
+}
+
 // B 8,000 + 5; at the end of the step 40 bytes are gathered in 20 ns.
 TEST_CASE("ZeRO-2 reduces in every micro-batch and gathers once per step") {
   const EvaluatedPlan e = Fixture(kZero2).evaluated();
