@@ -23,6 +23,11 @@ class AddressReader {
              "rediss:// is with TLS; for example redis://10.0.0.1:6379/0");
     }
     rest.remove_prefix(rest.find("//") + 2);
+    if (rest.find_first_of("?#") != std::string_view::npos) {
+      refuse("has options behind its '" + std::string(1, rest[rest.find_first_of("?#")]) + "'",
+             "leave them out: the database is a number behind a slash (redis://10.0.0.1:6379/0), "
+             "and all else has options of its own (--store-ca, --store-password-file)");
+    }
     if (const std::size_t at = rest.rfind('@'); at != std::string_view::npos) {
       address.user = rest.substr(0, at);
       rest.remove_prefix(at + 1);
@@ -30,6 +35,9 @@ class AddressReader {
         refuse("holds a password, which all users of this machine see on a command line",
                "put it into a file and name that with --store-password-file, or into the "
                "environment as PENSTOCK_STORE_PASSWORD");
+      }
+      if (address.user.find('@') != std::string::npos) {
+        refuse("has two @, and one ends the user", "redis://planner@10.0.0.1:6379/0");
       }
     }
     if (const std::size_t slash = rest.find('/'); slash != std::string_view::npos) {

@@ -116,6 +116,8 @@ TEST_CASE("what is no address says what would be one") {
   CHECK(refusal("redis://host:65536").starts_with("--store: '65536' is no port"));
   CHECK(refusal("redis://host/x").starts_with("--store: 'x' is no database"));
   CHECK(refusal("redis://[::1").starts_with("--store: has no ]"));
+  CHECK(refusal("redis://host?db=3").starts_with("--store: has options behind its '?'"));
+  CHECK(refusal("redis://a@b@host").starts_with("--store: has two @"));
   CHECK(refusal("redis://[::1]x").starts_with("--store: has something behind its ]"));
 }
 
