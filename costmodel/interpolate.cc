@@ -1,7 +1,9 @@
 #include "costmodel/interpolate.h"
 
+#include <array>
 #include <cassert>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 
 #include "core/values/error.h"
@@ -40,6 +42,46 @@ double natural_exponential(double x) {
   return std::ldexp(sum, static_cast<int>(twos));
 }
 
+namespace {
+
+// Several at once: each term waits for the one before, but not for those of other numbers.
+constexpr std::size_t kLanes = 16;
+using Lanes = std::array<double, kLanes>;
+
+void natural_logs(Lanes& x, std::size_t count) {
+  Lanes z{}, square{}, sum{};
+  std::array<int, kLanes> exponent{};
+  for (std::size_t i = 0; i < count; ++i) {
+    double mantissa = std::frexp(x[i], &exponent[i]);
+    if (mantissa < 0.70710678118654752) {
+      mantissa *= 2.0;
+      --exponent[i];
+    }
+    z[i] = (mantissa - 1.0) / (mantissa + 1.0);
+    square[i] = z[i] * z[i];
+  }
+  for (int k = 21; k >= 1; k -= 2) {
+    const double term = 1.0 / k;
+    for (std::size_t i = 0; i < count; ++i) sum[i] = sum[i] * square[i] + term;
+  }
+  for (std::size_t i = 0; i < count; ++i) x[i] = 2.0 * z[i] * sum[i] + exponent[i] * kLog2;
+}
+
+void natural_exponentials(Lanes& x, std::size_t count) {
+  Lanes twos{}, rest{}, sum{};
+  for (std::size_t i = 0; i < count; ++i) {
+    twos[i] = std::floor(x[i] / kLog2 + 0.5);
+    rest[i] = x[i] - twos[i] * kLog2;
+    sum[i] = 1.0;
+  }
+  for (int k = 15; k >= 1; --k) {
+    for (std::size_t i = 0; i < count; ++i) sum[i] = 1.0 + sum[i] * rest[i] / k;
+  }
+  for (std::size_t i = 0; i < count; ++i) x[i] = std::ldexp(sum[i], static_cast<int>(twos[i]));
+}
+
+}  // namespace
+
 double linear(double x0, double y0, double x1, double y1, double x) {
   if (x == x0) return y0;
   if (x == x1) return y1;
@@ -52,6 +94,29 @@ double power_law(double x0, double y0, double x1, double y1, double x) {
   if (x0 <= 0.0 || y0 <= 0.0 || y1 <= 0.0 || x <= 0.0) return linear(x0, y0, x1, y1, x);
   const double exponent = natural_log(y1 / y0) / natural_log(x1 / x0);
   return y0 * natural_exponential(exponent * natural_log(x / x0));
+}
+
+void power_laws(double x0, std::span<const double> y0, double x1, std::span<const double> y1,
+                double x, std::span<double> y) {
+  assert(y.size() <= kLanes && y0.size() == y.size() && y1.size() == y.size());
+  std::array<std::size_t, kLanes> place{};
+  Lanes lane{};
+  std::size_t count = 0;
+  const bool is_between = x != x0 && x != x1 && x0 > 0.0 && x > 0.0;
+  for (std::size_t k = 0; k < y.size(); ++k) {
+    if (is_between && y0[k] > 0.0 && y1[k] > 0.0) {
+      lane[count] = y1[k] / y0[k];
+      place[count++] = k;
+    } else {
+      y[k] = power_law(x0, y0[k], x1, y1[k], x);
+    }
+  }
+  if (count == 0) return;
+  natural_logs(lane, count);
+  const double whole = natural_log(x1 / x0), part = natural_log(x / x0);
+  for (std::size_t i = 0; i < count; ++i) lane[i] = lane[i] / whole * part;
+  natural_exponentials(lane, count);
+  for (std::size_t i = 0; i < count; ++i) y[place[i]] = y0[place[i]] * lane[i];
 }
 
 Duration whole_nanoseconds(double nanoseconds) {

@@ -3,6 +3,8 @@
 // bit.
 #pragma once
 
+#include <span>
+
 #include "core/values/units.h"
 
 namespace penstock {
@@ -16,6 +18,9 @@ double linear(double x0, double y0, double x1, double y1, double x);
 // The power law y = c x^e through two points. Where one of the four is not positive no power law
 // passes through them, and the straight line is taken.
 double power_law(double x0, double y0, double x1, double y1, double x);
+// The same of every pair of `y0` and `y1`, to the bit, in a fraction of the time.
+void power_laws(double x0, std::span<const double> y0, double x1, std::span<const double> y1,
+                double x, std::span<double> y);
 
 // Integers stay what they are, anything else rounds up (core/values/units.h). Error{kBadInput}
 // beyond kLongestDuration or 2^53 bytes, whatever made the number: a rate of next to nothing, for

@@ -35,7 +35,7 @@ void put(GridSample& sample, Quantity time, Quantity spread, const Timing& timin
 GridSample as_measured(const Measurement& m, Range samples) {
   GridSample sample;
   sample.samples = samples;
-  sample.from = {&m};
+  sample.from = SampledFrom(&m);
   sample.split_measured = m.input_gradient.has_value() && m.weight_gradient.has_value();
   sample.fused_measured = m.fused_backward.has_value();
   put(sample, kForwardTime, kForwardSpread, m.forward);
@@ -99,7 +99,7 @@ GridSample joined(const GridSample& a, const GridSample& b) {
   // The range to tell is the one that was left.
   sample.samples = b.beyond_samples && !a.beyond_samples ? b.samples : a.samples;
   sample.from = a.from;
-  sample.from.insert(sample.from.end(), b.from.begin(), b.from.end());
+  sample.from.add(b.from);
   return sample;
 }
 
@@ -129,9 +129,16 @@ GridSample sample_row(const GridRow& row, int samples) {
   const GridPoint& a = *(upper - 1);
   const GridPoint& b = *upper;
   GridSample result = joined(a.sample, b.sample);
-  for (std::size_t k = 0; k < kQuantities; ++k) {
-    result.values[k] =
-        continued(a.samples, a.sample.values[k], b.samples, b.sample.values[k], samples);
+  const double x0 = a.samples, x1 = b.samples, x = samples;
+  if (x0 < x && x < x1) {
+    const auto &low = a.sample.values, &high = b.sample.values;
+    for (std::size_t k = 0; k < kQuantities; ++k) {  // linear(), all at once
+      result.values[k] = low[k] + (high[k] - low[k]) * (x - x0) / (x1 - x0);
+    }
+  } else {
+    for (std::size_t k = 0; k < kQuantities; ++k) {
+      result.values[k] = continued(x0, a.sample.values[k], x1, b.sample.values[k], x);
+    }
   }
   result.beyond_samples = !result.samples.contains(samples);
   return result;
@@ -162,9 +169,13 @@ GridSample at_length(const GridSample& low, int low_length, const GridSample& hi
   GridSample result = joined(low, high);
   const bool is_beyond = !Range{low_length, high_length}.contains(length);
   result.beyond_length = is_beyond || low.beyond_length || high.beyond_length;
-  const auto between = is_beyond ? continued_power_law : power_law;
+  if (!is_beyond) {
+    power_laws(low_length, low.values, high_length, high.values, length, result.values);
+    return result;
+  }
   for (std::size_t k = 0; k < kQuantities; ++k) {
-    result.values[k] = between(low_length, low.values[k], high_length, high.values[k], length);
+    result.values[k] =
+        continued_power_law(low_length, low.values[k], high_length, high.values[k], length);
   }
   return result;
 }

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <array>
+#include <cassert>
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -35,6 +37,26 @@ struct Range {
   [[nodiscard]] bool contains(int value) const { return least <= value && value <= most; }
 };
 
+// At most two each along size, length and decoder length. Samples are made by the thousand, so they
+// own no memory.
+class SampledFrom {
+ public:
+  SampledFrom() = default;
+  explicit SampledFrom(const Measurement* only) : count_(1) { list_[0] = only; }
+
+  void add(const SampledFrom& others) {
+    assert(count_ + others.count_ <= list_.size());
+    for (const Measurement* m : others) list_[count_++] = m;
+  }
+  [[nodiscard]] const Measurement* front() const { return list_.front(); }
+  [[nodiscard]] const Measurement* const* begin() const { return list_.data(); }
+  [[nodiscard]] const Measurement* const* end() const { return list_.data() + count_; }
+
+ private:
+  std::array<const Measurement*, 8> list_{};
+  std::size_t count_ = 0;
+};
+
 // The figures of one section at one (samples, sequence length).
 struct GridSample {
   std::array<double, kQuantities> values{};  // ns and bytes
@@ -44,7 +66,7 @@ struct GridSample {
   bool beyond_samples = false;               // outside the measured micro-batch sizes `samples`
   bool beyond_length = false;                // outside the measured sequence lengths
   Range samples;                             // measured, at the sequence length that limits
-  std::vector<const Measurement*> from;      // what it was made of
+  SampledFrom from;                          // what it was made of
 };
 
 struct GridPoint {

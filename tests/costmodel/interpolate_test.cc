@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <vector>
 
 #include <doctest/doctest.h>
 
@@ -28,6 +29,20 @@ TEST_CASE("measured points come back untouched") {
 TEST_CASE("a zero has no logarithm and is joined by a straight line") {
   CHECK(power_law(1, 0, 3, 10, 2) == 5);
   CHECK(power_law(0, 4, 2, 8, 1) == 6);
+}
+
+TEST_CASE("many power laws at once are the same to the bit") {
+  const std::vector<double> low{3, 0, 1e6, 7, 0.1, 12345.678, 5},
+      high{192, 10, 3e6, 7, 0, 99999.9, 1};
+  std::vector<double> between(low.size());
+  for (const double x : {1.0, 1.5, 2.0, 7.99, 8.0}) {
+    power_laws(1, low, 8, high, x, between);
+    for (std::size_t k = 0; k < low.size(); ++k) {
+      CHECK(between[k] == power_law(1, low[k], 8, high[k], x));
+    }
+  }
+  power_laws(0, low, 8, high, 2, between);  // no logarithm of 0
+  CHECK(between[0] == power_law(0, 3, 8, 192, 2));
 }
 
 TEST_CASE("logarithm and exponential agree with the C library's to the last digits") {
