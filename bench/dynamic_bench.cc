@@ -1,10 +1,12 @@
-// Planning a batch of samples of different lengths: the exact split alone, and whole plans of
-// 65,536 tokens. Lengths are drawn from FLAN's chain-of-thought samples, costs are GPT-6.7B's on
-// A100s.
+// Planning a batch of samples of different lengths: the exact split alone, whole plans of 65,536
+// tokens, and such plans one after the other. Lengths are drawn from FLAN's chain-of-thought
+// samples, costs are GPT-6.7B's on A100s.
 #include <fstream>
 #include <iterator>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <benchmark/benchmark.h>
 
@@ -17,6 +19,8 @@
 #include "search/dynamic/range_rows.h"
 #include "search/dynamic/sample_orders.h"
 #include "search/dynamic/split_exactly.h"
+#include "search/in_parallel.h"
+#include "studies/cached_costs.h"
 
 namespace penstock {
 namespace {
@@ -55,10 +59,10 @@ LengthBatch some_samples(std::size_t count) {
   }
   return batch;
 }
-LengthBatch batch_of_tokens(std::int64_t tokens) {
+LengthBatch batch_of_tokens(std::int64_t tokens, std::size_t& next) {
   LengthBatch batch;
-  for (std::size_t i = 0; tokens > 0; ++i) {
-    batch.push_back(world().samples[i * 7919 % world().samples.size()]);
+  for (; tokens > 0; ++next) {
+    batch.push_back(world().samples[next * 7919 % world().samples.size()]);
     tokens -= batch.back().tokens;
   }
   return batch;
@@ -79,7 +83,8 @@ struct Asked {
   Asked(int pipeline, int data, int tensor)
       : inputs{&world().profile, &world().cluster, {}, {}},
         layout(layout_of(pipeline, data, tensor)),
-        costs(inputs, layout, "none") {
+        costs(inputs, layout, "none"),
+        cached(std::make_unique<ProfileCosts>(inputs, layout, "none")) {
     question.layout = layout;
     question.recompute = {{"none", &costs}};
     question.capacity = costs.capacity();
@@ -88,6 +93,7 @@ struct Asked {
   PlanInputs inputs;
   Plan layout;
   ProfileCosts costs;
+  CachedCosts cached;
   BatchQuestion question;
 };
 
@@ -121,11 +127,12 @@ BENCHMARK(split_samples)
     ->Arg(4096)
     ->Unit(benchmark::kMillisecond);
 
-// P, D, T
+// P, D, T; nothing is priced yet.
 void plan_tokens(benchmark::State& state) {
   Asked asked(static_cast<int>(state.range(0)), static_cast<int>(state.range(1)),
               static_cast<int>(state.range(2)));
-  const LengthBatch batch = batch_of_tokens(65'536);
+  std::size_t next = 0;
+  const LengthBatch batch = batch_of_tokens(65'536, next);
   BatchPlan plan;
   for (auto _ : state) plan = plan_batch(asked.question, batch);
   if (!plan.why_not.empty()) state.SkipWithError(plan.why_not.c_str());
@@ -140,6 +147,38 @@ BENCHMARK(plan_tokens)
     ->Args({4, 1, 2})
     ->Args({8, 8, 1})
     ->Unit(benchmark::kMillisecond);
+
+// P, D, T: one batch after the other as a planner beside training meets them, the first two planned
+// before. `threads` plan so many at once, each by itself, with the prices that all of them found.
+constexpr std::size_t kInAdvance = 2, kInTurn = 8;
+void plan_batch_after_batch(benchmark::State& state) {
+  Asked asked(static_cast<int>(state.range(0)), static_cast<int>(state.range(1)),
+              static_cast<int>(state.range(2)));
+  const auto threads = static_cast<int>(state.range(3));
+  asked.question.recompute = {{"none", &asked.cached}};
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < kInAdvance; ++i) {
+    benchmark::DoNotOptimize(plan_batch(asked.question, batch_of_tokens(65'536, next)));
+  }
+  std::vector<LengthBatch> batches;
+  for (std::size_t i = 0; i < kInTurn; ++i) batches.push_back(batch_of_tokens(65'536, next));
+  for (auto _ : state) {
+    in_parallel(threads, batches.size(), [&](std::size_t i) {
+      benchmark::DoNotOptimize(plan_batch(asked.question, batches[i]));
+    });
+  }
+  const auto planned = static_cast<double>(state.iterations() * static_cast<long>(kInTurn));
+  state.counters["batches_per_s"] = benchmark::Counter(planned, benchmark::Counter::kIsRate);
+}
+BENCHMARK(plan_batch_after_batch)
+    ->ArgNames({"P", "D", "T", "threads"})
+    ->Args({4, 1, 2, 1})
+    ->Args({4, 1, 2, 2})
+    ->Args({8, 8, 1, 1})
+    ->Args({8, 8, 1, 2})
+    ->Unit(benchmark::kMillisecond)
+    ->MeasureProcessCPUTime()
+    ->UseRealTime();
 
 }  // namespace
 }  // namespace penstock

@@ -8,7 +8,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <limits>
+#include <numeric>
 #include <optional>
+#include <queue>
 
 namespace penstock {
 namespace {
@@ -37,35 +39,39 @@ Division merged(Division into, const Division& other) {
   return into;
 }
 
-// The first of those that differ most.
-std::size_t widest(const std::vector<Division>& divisions) {
-  std::size_t best = 0;
-  for (std::size_t i = 1; i < divisions.size(); ++i) {
-    if (spread_of(divisions[i]) > spread_of(divisions[best])) best = i;
+// Those that differ most come first, of equal ones the oldest.
+struct Widest {
+  double spread = 0.0;
+  std::size_t age = 0;
+  bool operator<(const Widest& other) const {
+    return spread != other.spread ? spread < other.spread : age > other.age;
   }
-  return best;
-}
+};
 
 Division divide(const std::vector<double>& times, int replicas) {
   std::vector<Division> divisions;
+  std::priority_queue<Widest> widest;
+  divisions.reserve(2 * times.size());
+  const auto add = [&](Division division) {
+    widest.push({spread_of(division), divisions.size()});
+    divisions.push_back(std::move(division));
+  };
+  const auto take = [&] {
+    const std::size_t age = widest.top().age;
+    widest.pop();
+    return std::move(divisions[age]);
+  };
   for (std::size_t i = 0; i < times.size(); ++i) {
     Division alone(static_cast<std::size_t>(replicas));
     alone.front() = {times[i], {static_cast<int>(i)}};
-    divisions.push_back(std::move(alone));
+    add(std::move(alone));
   }
-  while (divisions.size() > 1) {
-    const auto take = [&] {
-      const auto at = divisions.begin() + static_cast<std::ptrdiff_t>(widest(divisions));
-      Division division = std::move(*at);
-      divisions.erase(at);
-      return division;
-    };
+  while (widest.size() > 1) {
     Division first = take();
     const Division second = take();
-    divisions.push_back(merged(std::move(first), second));
+    add(merged(std::move(first), second));
   }
-  if (divisions.empty()) return Division(static_cast<std::size_t>(replicas));
-  return std::move(divisions.front());
+  return widest.empty() ? Division(static_cast<std::size_t>(replicas)) : take();
 }
 
 // A micro-batch of the fullest bin that goes to another one, for another one or for nothing.
@@ -165,6 +171,11 @@ std::vector<std::vector<int>> differencing(const std::vector<double>& times, int
 }
 
 std::vector<std::vector<int>> balance_replicas(const std::vector<double>& times, int replicas) {
+  if (replicas == 1) {
+    std::vector<int> all(times.size());
+    std::iota(all.begin(), all.end(), 0);
+    return {std::move(all)};
+  }
   Division division = divide(times, replicas);
   fill_empty(division);
   Exchanges exchanges(times, division);

@@ -24,70 +24,70 @@ namespace {
 constexpr int kRoomRungsPerOctave = 2;
 constexpr std::int64_t kAnyNeed = std::numeric_limits<std::int64_t>::max();
 
-class FormingCandidates {
+// Of every replica the fastest of two orders, and the leanest where that needs less.
+class OrderedCandidates {
  public:
-  FormingCandidates(const BatchQuestion& question, const FormingReplays& of,
-                    std::vector<Candidate>& list)
-      : question_(question), of_(of), list_(list) {
-    for (const auto& replica : of.replicas) counts_.push_back(static_cast<int>(replica.size()));
-  }
-
-  std::int64_t run() {
-    const auto kinds = batch_schedules(question_.layout, question_.schedules);
-    for (std::size_t index = 0; index < kinds.size(); ++index) {
-      const int group = common_group(*kinds[index], question_.layout, counts_);
-      if (group < 0) continue;
-      const std::size_t first = list_.size();
-      add({kinds[index], group, 0}, index, of_.forming.rung);
-      if (is_cyclic(*kinds[index])) add_within(*kinds[index], index, list_[first].need);
-    }
-    return replays_;
-  }
-
- private:
-  // Rungs that bind.
-  void add_within(const ScheduleKind& kind, std::size_t index, std::int64_t unbound) {
-    for (const std::int64_t rung : rungs_of(*of_.forming.mode, kRoomRungsPerOctave)) {
-      if (rung >= unbound || rung <= of_.replays.beside_stash()) continue;
-      add({&kind, 0, rung}, index, std::max(rung, of_.forming.rung));
-    }
-  }
-
-  void add(const BatchSchedule& schedule, std::size_t index, std::int64_t rung) {
-    Candidate fastest;
-    fastest.of = &of_;
+  OrderedCandidates(const FormingReplays& of, const BatchSchedule& schedule, std::size_t index,
+                    std::int64_t rung) {
+    fastest.of = &of;
     fastest.schedule = schedule;
     fastest.rung = rung;
     fastest.schedule_index = index;
-    Candidate leanest = fastest;
+    leanest = fastest;
     leanest.leanest = true;
-    for (const std::vector<int>& replica : of_.replicas) {
-      const OrderQuestion question = of_.order_question(replica, kAnyNeed);
+    for (const std::vector<int>& replica : of.replicas) {
+      const OrderQuestion question = of.order_question(replica, kAnyNeed);
       const SimpleOrders orders = simple_orders(
-          question, false, of_.replays.replay_of(schedule, static_cast<int>(replica.size())));
-      replays_ += orders.replays;
+          question, false, of.replays.replay_of(schedule, static_cast<int>(replica.size())));
+      replays += orders.replays;
       take(replica, orders.fastest, fastest);
       take(replica, orders.leanest, leanest);
     }
     fastest.add_up();
     leanest.add_up();
-    const bool differ = leanest.need < fastest.need;
-    list_.push_back(std::move(fastest));
-    if (differ) list_.push_back(std::move(leanest));
   }
+  [[nodiscard]] bool differ() const { return leanest.need < fastest.need; }
 
+  Candidate fastest, leanest;
+  std::int64_t replays = 0;
+
+ private:
   static void take(const std::vector<int>& replica, const FoundOrder& found, Candidate& candidate) {
     std::vector<int>& order = candidate.replicas.emplace_back();
     for (const int at : found.order) order.push_back(replica[static_cast<std::size_t>(at)]);
     candidate.scores.push_back(found.score);
   }
-
-  const BatchQuestion& question_;
-  const FormingReplays& of_;
-  std::vector<Candidate>& list_;
-  std::vector<int> counts_;
-  std::int64_t replays_ = 0;
 };
+
+// What can be thought of for one forming without a limit of memory.
+struct UnboundCandidates {
+  UnboundCandidates() = default;
+  UnboundCandidates(const BatchQuestion& question, const FormingReplays& of,
+                    const std::vector<const ScheduleKind*>& kinds) {
+    std::vector<int> counts;
+    for (const auto& replica : of.replicas) counts.push_back(static_cast<int>(replica.size()));
+    for (std::size_t index = 0; index < kinds.size(); ++index) {
+      const int group = common_group(*kinds[index], question.layout, counts);
+      if (group < 0) continue;
+      OrderedCandidates found(of, {kinds[index], group, 0}, index, of.forming.rung);
+      replays += found.replays;
+      const bool differ = found.differ();
+      list.push_back(std::move(found.fastest));
+      if (differ) list.push_back(std::move(found.leanest));
+    }
+  }
+  std::vector<Candidate> list;
+  std::int64_t replays = 0;
+};
+
+// Its micro-batches as they are shared out, in whatever order.
+std::int64_t least_as_shared_out(const Candidate& candidate) {
+  std::int64_t least = 0;
+  for (const std::vector<int>& replica : candidate.replicas) {
+    least = std::max(least, candidate.of->least_end_ns(candidate.schedule, replica));
+  }
+  return least;
+}
 
 // Moves and swaps of single micro-batches between the longest replica and the others.
 class Rebalance {
@@ -187,7 +187,7 @@ class Rebalance {
     const int count = static_cast<int>(order.size());
     const auto [at, is_new] = by_count_.try_emplace(count);
     if (is_new) at->second = of_.replays.replay_of(candidate_.schedule, count);
-    return at->second(shapes);
+    return at->second(shapes, best_end_ - 1);
   }
 
   Candidate candidate_;
@@ -231,6 +231,16 @@ OrderQuestion FormingReplays::order_question(const std::vector<int>& micro_batch
   return question;
 }
 
+std::int64_t FormingReplays::least_end_ns(const BatchSchedule& schedule,
+                                          const std::vector<int>& micro_batches) const {
+  std::vector<int> shapes;
+  shapes.reserve(micro_batches.size());
+  for (const int m : micro_batches) {
+    shapes.push_back(forming.formed.micro_batches[static_cast<std::size_t>(m)].shape);
+  }
+  return replays.least_end_ns(schedule, shapes, 1);
+}
+
 void Candidate::add_up() {
   end_ns = need = 0;
   for (const OrderScore& score : scores) {
@@ -257,32 +267,105 @@ std::int64_t least_end_ns(const Candidate& candidate) {
                                             static_cast<int>(candidate.replicas.size()));
 }
 
-Candidates batch_candidates(const BatchQuestion& question, const Formings& formings) {
-  Candidates result;
+Candidates::Candidates(const BatchQuestion& question, const Formings& formings)
+    : question_(question) {
   for (const auto& mode : formings.modes) {
     auto costs =
         std::make_unique<ReplayCosts>(question.layout, question.executor, mode->recomputes);
-    costs->extend(mode->shapes);
-    result.costs.push_back(std::move(costs));
+    costs_.push_back(std::move(costs));
   }
   for (const Forming& forming : formings.list) {
-    result.formings.push_back(std::make_unique<FormingReplays>(
-        question, forming, *result.costs[std::get<1>(forming.key)]));
+    std::vector<int> shapes;
+    for (const FormedMicroBatch& formed : forming.formed.micro_batches) {
+      shapes.push_back(formed.shape);
+    }
+    costs_[std::get<1>(forming.key)]->add(forming.mode->shapes, shapes);
   }
-  struct Found {
-    std::vector<Candidate> list;
-    std::int64_t replays = 0;
-  };
-  std::vector<Found> found(result.formings.size());
-  in_parallel(question.threads, found.size(), [&](std::size_t i) {
-    found[i].replays = FormingCandidates(question, *result.formings[i], found[i].list).run();
+  for (const Forming& forming : formings.list) {
+    formings_.push_back(
+        std::make_unique<FormingReplays>(question, forming, *costs_[std::get<1>(forming.key)]));
+  }
+  add_unbound(batch_schedules(question.layout, question.schedules));
+  if (made_.empty()) add_unbound({plain_batch_schedule(question.layout)});
+  for (const Candidate& candidate : made_) {
+    if (is_cyclic(*candidate.schedule.kind) && !candidate.leanest) add_unmade(candidate);
+  }
+  std::stable_sort(
+      unmade_.begin(), unmade_.end(),
+      [](const UnmadeCandidate& a, const UnmadeCandidate& b) { return a.least_ns < b.least_ns; });
+  rank_anew();
+}
+
+void Candidates::add_unbound(const std::vector<const ScheduleKind*>& kinds) {
+  std::vector<UnboundCandidates> found(formings_.size());
+  in_parallel(question_.threads, found.size(), [&](std::size_t i) {
+    found[i] = UnboundCandidates(question_, *formings_[i], kinds);
   });
-  for (Found& of : found) {
-    result.replays += of.replays;
-    std::move(of.list.begin(), of.list.end(), std::back_inserter(result.list));
+  for (UnboundCandidates& of : found) {
+    replays_ += of.replays;
+    std::move(of.list.begin(), of.list.end(), std::back_inserter(made_));
   }
-  std::sort(result.list.begin(), result.list.end(), is_ranked_before);
-  return result;
+}
+
+// Rungs that bind.
+void Candidates::add_unmade(const Candidate& like) {
+  const std::int64_t least = least_as_shared_out(like);
+  for (const std::int64_t rung : rungs_of(*like.of->forming.mode, kRoomRungsPerOctave)) {
+    if (rung >= like.need || rung <= like.of->replays.beside_stash()) continue;
+    unmade_.push_back({&like, rung, std::max(rung, like.of->forming.rung), least});
+  }
+}
+
+std::int64_t Candidates::least_end_within(std::int64_t limit, bool only_first_schedule) const {
+  for (const Candidate* candidate : ranked_) {
+    if (only_first_schedule && candidate->schedule_index > 0) continue;
+    if (candidate->rung <= limit && candidate->need <= limit) return candidate->end_ns;
+  }
+  return kWhenever;
+}
+
+// One that ends with another at the earliest is made, too: equals go by their keys.
+void Candidates::make_within(const Wanted& wanted) {
+  std::int64_t latest = wanted.fastest - 1;
+  if (wanted.ends_decide) {
+    latest =
+        std::min({latest, wanted.beat, least_end_within(wanted.limit, wanted.only_first_schedule)});
+  }
+  const std::size_t before = made_.size();
+  for (UnmadeCandidate& unmade : unmade_) {
+    if (unmade.least_ns > latest) break;
+    if (unmade.like == nullptr || unmade.rung > wanted.limit) continue;
+    if (wanted.only_first_schedule && unmade.like->schedule_index > 0) continue;
+    const std::size_t first = made_.size();
+    make(unmade);
+    for (std::size_t i = first; i < made_.size() && wanted.ends_decide; ++i) {
+      if (made_[i].need <= wanted.limit) latest = std::min(latest, made_[i].end_ns);
+    }
+  }
+  if (made_.size() > before) rank_anew();
+}
+
+void Candidates::make_all() {
+  for (UnmadeCandidate& unmade : unmade_) {
+    if (unmade.like != nullptr) make(unmade);
+  }
+  rank_anew();
+}
+
+void Candidates::make(UnmadeCandidate& unmade) {
+  const Candidate& like = *std::exchange(unmade.like, nullptr);
+  OrderedCandidates found(*like.of, {like.schedule.kind, 0, unmade.within}, like.schedule_index,
+                          unmade.rung);
+  replays_ += found.replays;
+  const bool differ = found.differ();
+  made_.push_back(std::move(found.fastest));
+  if (differ) made_.push_back(std::move(found.leanest));
+}
+
+void Candidates::rank_anew() {
+  for (std::size_t i = ranked_.size(); i < made_.size(); ++i) ranked_.push_back(&made_[i]);
+  std::sort(ranked_.begin(), ranked_.end(),
+            [](const Candidate* a, const Candidate* b) { return is_ranked_before(*a, *b); });
 }
 
 namespace {
@@ -292,7 +375,8 @@ std::int64_t order_anew(const BatchQuestion& question, std::int64_t limit, std::
                         std::size_t replica, Candidate& candidate) {
   std::vector<int>& order = candidate.replicas[replica];
   const std::vector<int> before = order;
-  const OrderQuestion asked = candidate.of->order_question(order, limit);
+  OrderQuestion asked = candidate.of->order_question(order, limit);
+  asked.least_ns = candidate.of->least_end_ns(candidate.schedule, order);
   const OrderReplay replay =
       candidate.of->replays.replay_of(candidate.schedule, static_cast<int>(order.size()));
   FoundOrder start{std::vector<int>(order.size()), candidate.scores[replica], 0};
@@ -310,14 +394,16 @@ std::int64_t order_anew(const BatchQuestion& question, std::int64_t limit, std::
 
 }  // namespace
 
-Candidate improved(const BatchQuestion& question, const Candidate& candidate, std::int64_t limit,
-                   std::int64_t& replays) {
+Candidate improved(const BatchQuestion& question, const Candidate& candidate,
+                   const Improving& improving, std::int64_t& replays) {
   constexpr std::int64_t kReplaysPerLists = 8;  // what making lists costs, in replays
+  const std::int64_t limit = improving.limit;
   const std::int64_t budget =
       candidate.schedule.within > 0 ? question.replays / kReplaysPerLists : question.replays;
   Candidate better = candidate;
   if (candidate.replicas.size() > 1) better = Rebalance(candidate, limit, budget).run(replays);
   if (question.layout.stages() == 1) return better;  // one after the other, in any order
+  if (least_as_shared_out(better) >= improving.beat) return better;
   std::vector<bool> searched(better.replicas.size(), false);
   // The longest first; those behind it need none once it stays the longest.
   for (std::size_t left = searched.size(); left > 0; --left) {
@@ -328,6 +414,7 @@ Candidate improved(const BatchQuestion& question, const Candidate& candidate, st
     if (searched[longest]) break;
     searched[longest] = true;
     replays += order_anew(question, limit, budget, longest, better);
+    if (improving.ends_decide && better.scores[longest].end_ns >= improving.beat) break;
   }
   better.add_up();
   return better;

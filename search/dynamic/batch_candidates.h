@@ -1,8 +1,8 @@
 // Ways to run a batch, each judged in short by one-pass replays of its replicas.
 #pragma once
 
-#include <array>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
@@ -23,6 +23,9 @@ struct FormingReplays {
 
   [[nodiscard]] OrderQuestion order_question(const std::vector<int>& micro_batches,
                                              std::int64_t limit) const;
+  // Of a replica that runs these, in whatever order.
+  [[nodiscard]] std::int64_t least_end_ns(const BatchSchedule& schedule,
+                                          const std::vector<int>& micro_batches) const;
 };
 
 struct Candidate {
@@ -41,22 +44,62 @@ struct Candidate {
 // By their length; of equal ones by a key that does not depend on how much memory there is.
 bool is_ranked_before(const Candidate& a, const Candidate& b);
 
-struct Candidates {
-  std::vector<std::unique_ptr<ReplayCosts>> costs;  // by recompute mode
-  std::vector<std::unique_ptr<FormingReplays>> formings;
-  std::vector<Candidate> list;  // sorted
-  std::int64_t replays = 0;
+// A cyclic schedule within so much memory, not made yet: `like` is the same without a limit.
+struct UnmadeCandidate {
+  const Candidate* like = nullptr;
+  std::int64_t within = 0, rung = 0;
+  std::int64_t least_ns = 0;  // however its lists come out
 };
 
-// `formings` must outlive them.
-Candidates batch_candidates(const BatchQuestion& question, const Formings& formings);
+// Candidates stay where they are once they are made. `formings` must outlive them.
+class Candidates {
+ public:
+  Candidates(const BatchQuestion& question, const Formings& formings);
+
+  // By their length.
+  [[nodiscard]] const std::vector<const Candidate*>& ranked() const { return ranked_; }
+  // The least end of those that are made, may be thought of within `limit` and fit.
+  [[nodiscard]] std::int64_t least_end_within(std::int64_t limit, bool only_first_schedule) const;
+  // Makes those that matter at one limit of memory.
+  struct Wanted {
+    std::int64_t limit = 0;
+    std::int64_t fastest = 0;  // they must end before
+    // Where ends decide: neither what cannot beat this, nor what something that fits passes over.
+    std::int64_t beat = 0;
+    bool ends_decide = false;
+    bool only_first_schedule = false;
+  };
+  void make_within(const Wanted& wanted);
+  void make_all();
+  [[nodiscard]] std::int64_t replays() const { return replays_; }
+
+ private:
+  void add_unbound(const std::vector<const ScheduleKind*>& kinds);
+  void add_unmade(const Candidate& like);
+  void make(UnmadeCandidate& unmade);
+  void rank_anew();
+
+  const BatchQuestion& question_;
+  std::vector<std::unique_ptr<ReplayCosts>> costs_;  // by recompute mode
+  std::vector<std::unique_ptr<FormingReplays>> formings_;
+  std::deque<Candidate> made_;
+  std::vector<const Candidate*> ranked_;
+  std::vector<UnmadeCandidate> unmade_;  // by least_ns; made ones have no `like`
+  std::int64_t replays_ = 0;
+};
 
 // Whatever the order and the replicas.
 std::int64_t least_end_ns(const Candidate& candidate);
 
 // The same micro-batches, moved and swapped between replicas while the longest gets shorter, each
-// replica then ordered anew within `limit`.
-Candidate improved(const BatchQuestion& question, const Candidate& candidate, std::int64_t limit,
-                   std::int64_t& replays);
+// replica then ordered anew within `limit`. Where it cannot come to end before `beat`, it is left
+// half done; `ends_decide`: as soon as a replica has been ordered in vain.
+struct Improving {
+  std::int64_t limit = 0;
+  std::int64_t beat = 0;
+  bool ends_decide = false;
+};
+Candidate improved(const BatchQuestion& question, const Candidate& candidate,
+                   const Improving& improving, std::int64_t& replays);
 
 }  // namespace penstock

@@ -1,7 +1,7 @@
 // For every rung one split per assumption of how many micro-batches a rank holds at once: one (the
 // largest micro-batches that can run at all), as many as 1F1B holds (then 1F1B fits with any
-// order), and half of that. Which is best, replays decide. Rungs between which no range comes to
-// fit give the same table and are split once.
+// order), and half of that. Which is best, replays decide. Most rungs need no split of their own,
+// because what is best with more memory fits into them.
 #include "search/dynamic/batch_formings.h"
 
 #include <algorithm>
@@ -86,44 +86,63 @@ class ModeFormings {
       rows.push_back(range_rows(batch_, order, question_.rounding, mode_.shapes));
     }
     const std::vector<std::int64_t> rungs = rungs_of(mode_, kSplitRungsPerOctave);
-    const bool holds_more = question_.layout.pipeline * question_.layout.chunks > 1;
+    const std::size_t kinds =
+        question_.layout.pipeline * question_.layout.chunks > 1 ? kHeldKinds : 1;
+    // Fewer held at once and more memory admit all ranges that the others do, so their splits are
+    // known before.
+    std::vector<std::vector<Splits>> found(rungs.size(), std::vector<Splits>(kinds));
+    for (std::size_t k = rungs.size(); k-- > 0;) {
+      for (std::size_t held = 0; held < kinds; ++held) {
+        std::vector<const Splits*> of_more;
+        if (held > 0) of_more.push_back(&found[k][held - 1]);
+        if (k + 1 < rungs.size()) of_more.push_back(&found[k + 1][held]);
+        for (std::size_t o = 0; o < rows.size(); ++o) {
+          const Within within{rows[o], static_cast<HeldAtOnce>(held), rungs[k]};
+          found[k][held].push_back(split_within(within, o, of_more));
+        }
+      }
+    }
     for (std::size_t k = 0; k < rungs.size(); ++k) {
-      for (std::size_t held = 0; held < (holds_more ? kHeldKinds : 1); ++held) {
-        split_within(rows, {k, index_, held}, rungs[k]);
+      for (std::size_t held = 0; held < kinds; ++held) {
+        add_best({k, index_, held}, rungs[k], found[k][held]);
       }
     }
   }
 
-  // Of all orders of the samples the one whose split has the least objective.
-  void split_within(const std::vector<RangeRows>& rows, const decltype(Forming::key)& key,
-                    std::int64_t limit) {
-    const auto held = static_cast<HeldAtOnce>(std::get<2>(key));
-    std::vector<RangeTimes> times;
-    times.reserve(rows.size());
-    for (const RangeRows& of_order : rows) {
-      times.push_back(times_within(of_order, mode_.shapes, held, limit));
+  using Splits = std::vector<Split>;  // by order
+  struct Within {
+    const RangeRows& rows;
+    HeldAtOnce held;
+    std::int64_t limit;
+  };
+
+  // What is best among more ranges and needs none of those that are left out stays the best.
+  Split split_within(const Within& within, std::size_t order,
+                     const std::vector<const Splits*>& of_more) {
+    double guess = 0.0;
+    for (const Splits* splits : of_more) {
+      const Split& split = (*splits)[order];
+      if (is_within(split, within.rows, mode_.shapes, within.held, within.limit)) return split;
+      guess = split.longest;
     }
-    if (was_split(times)) return;
-    Split best;
-    std::size_t best_order = 0;
-    for (std::size_t o = 0; o < times.size(); ++o) {
-      Split found = split_exactly(times[o], weights_);
-      ++result_.splits;
-      result_.evaluations += found.evaluations;
-      if (found.objective >= best.objective) continue;
-      best = std::move(found);
-      best_order = o;
-    }
-    tables_.push_back(std::move(times));
-    if (!best.ends.empty()) add(key, limit, cut_at(input_, orders_[best_order], best.ends));
+    Split found = split_exactly(times_within(within.rows, mode_.shapes, within.held, within.limit),
+                                weights_, guess);
+    ++result_.splits;
+    result_.evaluations += found.evaluations;
+    return found;
   }
-  [[nodiscard]] bool was_split(const std::vector<RangeTimes>& times) const {
-    return std::any_of(tables_.begin(), tables_.end(), [&](const std::vector<RangeTimes>& known) {
-      return std::equal(known.begin(), known.end(), times.begin(),
-                        [](const RangeTimes& a, const RangeTimes& b) {
-                          return a.begin == b.begin && a.time == b.time;
-                        });
-    });
+
+  // Of all orders of the samples the one whose split has the least objective.
+  void add_best(const decltype(Forming::key)& key, std::int64_t limit, const Splits& splits) {
+    std::size_t best = 0;
+    for (std::size_t o = 1; o < splits.size(); ++o) {
+      if (splits[o].objective < splits[best].objective) best = o;
+    }
+    std::pair<std::size_t, std::vector<std::size_t>> cuts{best, splits[best].ends};
+    const bool is_known = std::find(cuts_.begin(), cuts_.end(), cuts) != cuts_.end();
+    if (is_known || cuts.second.empty()) return;
+    add(key, limit, cut_at(input_, orders_[best], cuts.second));
+    cuts_.push_back(std::move(cuts));
   }
 
   std::vector<FormedMicroBatch> by_rule() {
@@ -185,7 +204,7 @@ class ModeFormings {
   SplitWeights weights_;
   Formings& result_;
   std::vector<std::vector<int>> orders_;
-  std::vector<std::vector<RangeTimes>> tables_;  // that were split
+  std::vector<std::pair<std::size_t, std::vector<std::size_t>>> cuts_;  // order and ends, added
 };
 
 }  // namespace

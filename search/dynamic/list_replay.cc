@@ -7,6 +7,8 @@
 #include "search/dynamic/list_replay.h"
 
 #include <algorithm>
+#include <limits>
+#include <numeric>
 
 #include "core/values/durations.h"
 #include "core/values/error.h"
@@ -17,6 +19,8 @@ namespace {
 
 constexpr ActionKind kKindOf[] = {ActionKind::kForward, ActionKind::kInputGradient,
                                   ActionKind::kWeightGradient, ActionKind::kFusedBackward};
+
+constexpr std::size_t kFused = 3;
 
 std::uint8_t index_of(ActionKind kind) {
   for (std::uint8_t i = 0; i < ReplayCosts::kKinds; ++i) {
@@ -34,12 +38,23 @@ ReplayCosts::ReplayCosts(const Plan& layout, const ExecutorModel& executor, bool
   for (int s = 0; s < layout.stages(); ++s) rank_of_stage_.push_back(layout.rank_of(s));
 }
 
-void ReplayCosts::extend(const ShapeTable& shapes) {
-  stages_of_.reserve(shapes.size() * stages_);
-  for (; shapes_ < shapes.size(); ++shapes_) add(shapes.cost_of(static_cast<int>(shapes_)));
+void ReplayCosts::add(const ShapeTable& shapes, std::span<const int> ids) {
+  place_.resize(std::max(place_.size(), shapes.size()), kNowhere);
+  for (const int id : ids) {
+    std::size_t& place = place_[static_cast<std::size_t>(id)];
+    if (place != kNowhere) continue;
+    place = stages_of_.size();
+    append(shapes.cost_of(id));
+  }
 }
 
-void ReplayCosts::add(const ShapeCost& cost) {
+void ReplayCosts::add_all(const ShapeTable& shapes) {
+  std::vector<int> ids(shapes.size());
+  std::iota(ids.begin(), ids.end(), 0);
+  add(shapes, ids);
+}
+
+void ReplayCosts::append(const ShapeCost& cost) {
   const std::size_t first = stages_of_.size();
   stages_of_.resize(first + stages_);
   if (cost.status != ShapeStatus::kKnown) return;  // is in no micro-batch
@@ -103,6 +118,7 @@ ListReplay::ListReplay(const Schedule& schedule) : rank_of_stage_(schedule.rank_
       if (needs == kNot) continue;
       const auto index = static_cast<std::int32_t>(steps_.size());
       if (action.kind == ActionKind::kForward) forward[at] = index;
+      if (action.kind == ActionKind::kWeightGradient) splits_ = true;
       if (is_backward(action.kind)) backward[at] = index;
       const bool ends = completes_gradient(action.kind) && --left[stage] == 0;
       steps_.push_back({needs, action.micro_batch.value, action.stage.value,
@@ -118,6 +134,7 @@ ListReplay::ListReplay(const Schedule& schedule) : rank_of_stage_(schedule.rank_
   free_.resize(heads.size());
   held_.resize(heads.size());
   ahead_.resize(heads.size());
+  slack_.resize(heads.size());
   buffers_.resize(stages);
   result_.stash.resize(heads.size());
   result_.communication.resize(heads.size());
@@ -147,26 +164,73 @@ inline void ListReplay::move_buffers(const Step& step, const ReplayCosts::Stage&
   }
 }
 
-const ListReplayResult& ListReplay::run(const ReplayCosts& costs, std::span<const int> shapes,
-                                        std::span<const std::int64_t> tail) {
+// What a rank may wait if the replay is to end by `latest`: it has to do all of its actions, and
+// when the last is a fused backward some gradient still has its way back to stage 0. False when
+// even without waiting it is too late.
+bool ListReplay::leave_slack(const ReplayCosts& costs, std::span<const int> shapes,
+                             std::span<const std::int64_t> tail, std::int64_t latest) {
+  std::fill(slack_.begin(), slack_.end(), splits_ ? latest : latest - tail.front());
+  for (const Step& step : steps_) {
+    slack_[step.rank] -= costs.of_shape(shapes[step.position])[step.stage].duration[step.kind];
+  }
+  if (!splits_) {
+    std::fill(ahead_.begin(), ahead_.end(), std::numeric_limits<std::int64_t>::max());
+    for (const int shape : shapes) {
+      const ReplayCosts::Stage* stages = costs.of_shape(shape);
+      std::int64_t back = 0;
+      for (std::size_t s = 0; s < rank_of_stage_.size(); ++s) {
+        std::int64_t& least = ahead_[static_cast<std::size_t>(rank_of_stage_[s])];
+        least = std::min(least, back);  // the least on its first stage
+        back += stages[s].duration[kFused] + stages[s].gradient_delay;
+      }
+    }
+    for (std::size_t r = 0; r < slack_.size(); ++r) slack_[r] -= ahead_[r];
+  }
+  return std::all_of(slack_.begin(), slack_.end(), [](std::int64_t slack) { return slack >= 0; });
+}
+
+std::int64_t ListReplay::end_ns(const ReplayCosts& costs, std::span<const int> shapes,
+                                std::span<const std::int64_t> tail, std::int64_t latest) {
   std::fill(free_.begin(), free_.end(), 0);
-  std::fill(held_.begin(), held_.end(), 0);
-  std::fill(buffers_.begin(), buffers_.end(), Buffers{});
-  std::fill(result_.stash.begin(), result_.stash.end(), 0);
-  result_.end_ns = 0;
+  if (latest == kAnyTime) {
+    std::fill(slack_.begin(), slack_.end(), kAnyTime);
+  } else if (!leave_slack(costs, shapes, tail, latest)) {
+    return latest + 1;
+  }
+  std::int64_t end = 0;
   for (std::size_t i = 0; i < steps_.size(); ++i) {
     const Step& step = steps_[i];
     const ReplayCosts::Stage& stage = costs.of_shape(shapes[step.position])[step.stage];
     std::int64_t start = free_[step.rank];
     if (step.needs >= 0) {
       const std::int64_t delay = step.kind == 0 ? stage.activation_delay : stage.gradient_delay;
-      start = std::max(start, end_[static_cast<std::size_t>(step.needs)] + delay);
+      const std::int64_t ready = end_[static_cast<std::size_t>(step.needs)] + delay;
+      if (ready > start) {
+        if ((slack_[step.rank] -= ready - start) < 0) return latest + 1;
+        start = ready;
+      }
     }
     end_[i] = free_[step.rank] = start + stage.duration[step.kind];
+    if (step.ends_stage) end = std::max(end, end_[i] + tail[step.stage]);
+  }
+  return end;
+}
+
+const ListReplayResult& ListReplay::run(const ReplayCosts& costs, std::span<const int> shapes,
+                                        std::span<const std::int64_t> tail) {
+  result_.end_ns = end_ns(costs, shapes, tail, kAnyTime);
+  return bytes(costs, shapes);
+}
+
+const ListReplayResult& ListReplay::bytes(const ReplayCosts& costs, std::span<const int> shapes) {
+  std::fill(held_.begin(), held_.end(), 0);
+  std::fill(buffers_.begin(), buffers_.end(), Buffers{});
+  std::fill(result_.stash.begin(), result_.stash.end(), 0);
+  for (const Step& step : steps_) {
+    const ReplayCosts::Stage& stage = costs.of_shape(shapes[step.position])[step.stage];
     held_[step.rank] += stage.change[step.kind];
     result_.stash[step.rank] = std::max(result_.stash[step.rank], held_[step.rank]);
     move_buffers(step, stage);
-    if (step.ends_stage) result_.end_ns = std::max(result_.end_ns, end_[i] + tail[step.stage]);
   }
   std::fill(result_.communication.begin(), result_.communication.end(), 0);
   std::fill(ahead_.begin(), ahead_.end(), 0);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -13,6 +14,8 @@
 #include "search/dynamic/shape_table.h"
 
 namespace penstock {
+
+inline constexpr std::int64_t kAnyTime = std::numeric_limits<std::int64_t>::max();
 
 // What shapes cost on every stage, as a replay reads it.
 class ReplayCosts {
@@ -27,23 +30,26 @@ class ReplayCosts {
   };
 
   ReplayCosts(const Plan& layout, const ExecutorModel& executor, bool recomputes);
-  // Adds what is new in the table; ids are the table's.
-  void extend(const ShapeTable& shapes);
+  // Adds these shapes of the table, as far as they are new; ids are the table's.
+  void add(const ShapeTable& shapes, std::span<const int> ids);
+  void add_all(const ShapeTable& shapes);
 
+  // Of one that was added.
   [[nodiscard]] const Stage* of_shape(int id) const {
-    return stages_of_.data() + static_cast<std::size_t>(id) * stages_;
+    return stages_of_.data() + place_[static_cast<std::size_t>(id)];
   }
   [[nodiscard]] std::size_t stages() const { return stages_; }
 
  private:
-  void add(const ShapeCost& cost);
+  static constexpr std::size_t kNowhere = std::numeric_limits<std::size_t>::max();
+  void append(const ShapeCost& cost);
 
   std::size_t stages_;
   std::vector<int> rank_of_stage_;
   ExecutorModel executor_;
   bool recomputes_;
-  std::vector<Stage> stages_of_;  // [shape][stage]
-  std::size_t shapes_ = 0;
+  std::vector<Stage> stages_of_;
+  std::vector<std::size_t> place_;  // by id, where its first stage is; kNowhere: not added
 };
 
 struct ListReplayResult {
@@ -60,6 +66,12 @@ class ListReplay {
   // `shapes`: ids by position. `tail`: per stage, what follows its last gradient.
   const ListReplayResult& run(const ReplayCosts& costs, std::span<const int> shapes,
                               std::span<const std::int64_t> tail);
+  // The two halves of run(). When it ends; some later time than `latest` as soon as it is known to
+  // end later than that.
+  std::int64_t end_ns(const ReplayCosts& costs, std::span<const int> shapes,
+                      std::span<const std::int64_t> tail, std::int64_t latest);
+  // Stash and buffers.
+  const ListReplayResult& bytes(const ReplayCosts& costs, std::span<const int> shapes);
   [[nodiscard]] std::size_t steps() const { return steps_.size(); }
 
  private:
@@ -78,11 +90,15 @@ class ListReplay {
     std::int64_t largest_received = 0;
   };
   void move_buffers(const Step& step, const ReplayCosts::Stage& stage);
+  bool leave_slack(const ReplayCosts& costs, std::span<const int> shapes,
+                   std::span<const std::int64_t> tail, std::int64_t latest);
 
   std::vector<Step> steps_;
+  bool splits_ = false;  // some backward
   std::vector<int> rank_of_stage_;
   std::vector<Buffers> buffers_;  // by stage
   std::vector<std::int64_t> end_, free_, held_, ahead_;
+  std::vector<std::int64_t> slack_;  // per rank, how long it may still wait
   ListReplayResult result_;
 };
 

@@ -39,6 +39,11 @@ bool is_better(const OrderScore& a, const OrderScore& b, std::int64_t limit) {
   return a.end_ns < b.end_ns;
 }
 
+// What ends later than this is no better than `known`: the replay may stop there.
+std::int64_t latest_of_use(const OrderScore& known, std::int64_t limit) {
+  return known.need <= limit ? known.end_ns : kWhenever;
+}
+
 // Keeps the best of the orders that it is shown.
 class Best {
  public:
@@ -49,8 +54,10 @@ class Best {
     for (std::size_t i = 0; i < order.size(); ++i) {
       shapes_[i] = question_.shapes[static_cast<std::size_t>(order[i])];
     }
-    const OrderScore score = replay_(shapes_);
-    if (found_.replays++ == 0 || is_better(score, found_.score, question_.limit)) {
+    const bool first = found_.replays++ == 0;
+    const OrderScore score =
+        replay_(shapes_, first ? kWhenever : latest_of_use(found_.score, question_.limit));
+    if (first || is_better(score, found_.score, question_.limit)) {
       found_.score = score;
       found_.order = order;
     }
@@ -158,7 +165,10 @@ class LocalSearch {
   FoundOrder run(std::int64_t replays) {
     best_.replays = 0;
     // Proposals that change nothing cost no replay, but they must end, too.
-    for (std::int64_t left = 4 * replays; left > 0 && best_.replays < replays; --left) propose();
+    for (std::int64_t left = 4 * replays; left > 0 && best_.replays < replays; --left) {
+      if (best_.score.need <= question_.limit && best_.score.end_ns <= question_.least_ns) break;
+      propose();
+    }
     return std::move(best_);
   }
 
@@ -169,7 +179,7 @@ class LocalSearch {
     if (from == to || (swaps && shapes_[from] == shapes_[to])) return;
     change(from, to, swaps);
     ++best_.replays;
-    const OrderScore score = replay_(shapes_);
+    const OrderScore score = replay_(shapes_, latest_of_use(score_, question_.limit));
     if (is_better(score_, score, question_.limit)) {
       undo(from, to, swaps);
       return;
@@ -223,7 +233,7 @@ SimpleOrders simple_orders(const OrderQuestion& question, bool clusters,
     for (std::size_t i = 0; i < order.size(); ++i) {
       shapes[i] = question.shapes[static_cast<std::size_t>(order[i])];
     }
-    const OrderScore score = replay(shapes);
+    const OrderScore score = replay(shapes, kWhenever);
     const bool first = found.replays++ == 0;
     const OrderScore &fastest = found.fastest.score, &leanest = found.leanest.score;
     const bool faster = score.end_ns < fastest.end_ns ||

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <span>
 #include <utility>
 #include <vector>
@@ -15,8 +16,10 @@ struct OrderScore {
   std::int64_t need = 0;  // bytes on the rank where they are tightest
 };
 
-// What an order is judged by: shape ids by position.
-using OrderReplay = std::function<OrderScore(std::span<const int> shapes)>;
+// What an order is judged by: shape ids by position. Of one that ends later than `latest` only that
+// is known.
+using OrderReplay = std::function<OrderScore(std::span<const int> shapes, std::int64_t latest)>;
+inline constexpr std::int64_t kWhenever = std::numeric_limits<std::int64_t>::max();
 
 struct FoundOrder {
   std::vector<int> order;  // which micro-batch stands at each position
@@ -28,7 +31,8 @@ struct OrderQuestion {
   std::vector<int> shapes;  // of the micro-batches, by id
   // Where each shape lies among the others: times on the first and the last stage; by micro-batch.
   std::vector<std::pair<double, double>> times;
-  std::int64_t limit = 0;  // no order that needs more is taken
+  std::int64_t limit = 0;     // no order that needs more is taken
+  std::int64_t least_ns = 0;  // no order ends before: one that ends then need not be bettered
 };
 
 // As they stand, the other way round, and (unless only these two are asked for) every order of up

@@ -61,7 +61,7 @@ class BatchPlanner {
         replays_say_all_(straight_replay_is_exact(question.executor) &&
                          question.executor.issue == IssueOrder::kEager),
         formings_(form_batch(question, batch)),
-        candidates_(batch_candidates(question, formings_)) {}
+        candidates_(question, formings_) {}
 
   BatchPlan run() {
     // First what would be found if there were no other schedule than the first, so that others only
@@ -77,7 +77,7 @@ class BatchPlanner {
     }
     plan.counts.splits = formings_.splits;
     plan.counts.evaluations = formings_.evaluations;
-    plan.counts.replays = candidates_.replays + replays_;
+    plan.counts.replays = candidates_.replays() + replays_;
     for (const auto& mode : formings_.modes) {
       plan.counts.shapes += static_cast<std::int64_t>(mode->shapes.size());
     }
@@ -87,50 +87,60 @@ class BatchPlanner {
  private:
   // A candidate that was the fastest when it was found, and the limit that it was found within.
   struct Link {
-    std::size_t candidate = 0;
+    const Candidate* candidate = nullptr;
     std::int64_t limit = 0;
   };
 
   // The best of all links, or `known` where none is better.
   std::optional<Found> best_of(bool only_first_schedule, std::optional<Found> known) {
-    const std::vector<Link> chain = chain_of(only_first_schedule);
+    const std::vector<Link> chain =
+        chain_of(only_first_schedule, known ? known->worth.step_time.count() : kWhenever);
     const auto offer = [&](const Candidate& candidate, const JudgedBatch& worth) {
       if (!known || worth.step_time < known->worth.step_time) known = Found{candidate, worth};
     };
     for (auto link = chain.rbegin(); link != chain.rend(); ++link) {
-      const Candidate& candidate = candidates_.list[link->candidate];
-      offer(candidate, *worth_of(link->candidate));
+      const Candidate& candidate = *link->candidate;
+      offer(candidate, *known_worth_of(candidate));
       if (Duration{least_end_ns(candidate)} >= known->worth.step_time) continue;
-      const Candidate& better = improved_within(*link);
+      const Candidate& better = improved_within(*link, known->worth.step_time);
       const auto worth = worth_of(better);
       if (worth && worth->need <= link->limit) offer(better, *worth);
     }
     return known;
   }
 
-  const Candidate& improved_within(const Link& link) {
+  // What is left half done because of `beat` is of no use later either: it only gets less.
+  const Candidate& improved_within(const Link& link, Duration beat) {
     const auto [at, is_new] = improved_.try_emplace({link.candidate, link.limit});
     if (is_new) {
-      at->second = improved(question_, candidates_.list[link.candidate], link.limit, replays_);
+      at->second = improved(question_, *link.candidate,
+                            {link.limit, beat.count(), replays_say_all_}, replays_);
     }
     return at->second;
   }
 
-  std::vector<Link> chain_of(bool only_first_schedule) {
+  // `beat`: what is known to be possible. What cannot beat it need not be in the chain, and what is
+  // made without it does not depend on memory either: with more of it `beat` only gets less.
+  std::vector<Link> chain_of(bool only_first_schedule, std::int64_t beat) {
     std::vector<Link> chain;
     std::optional<Duration> fastest;
-    for (const std::int64_t limit : limits()) {
+    const std::vector<std::int64_t> all_limits = limits();
+    if (replays_say_all_ && !all_limits.empty()) {
+      beat = std::min(beat, candidates_.least_end_within(all_limits.back(), only_first_schedule));
+    }
+    for (const std::int64_t limit : all_limits) {
       int looked_at = 0;
-      for (std::size_t i = 0; i < candidates_.list.size(); ++i) {
-        const Candidate& candidate = candidates_.list[i];
-        if (fastest && Duration{candidate.end_ns} >= *fastest) break;
-        if (only_first_schedule && candidate.schedule_index > 0) continue;
-        if (candidate.rung > limit || candidate.need > limit) continue;
-        const auto& worth = worth_of(i);
+      candidates_.make_within({limit, fastest ? fastest->count() : kWhenever, beat,
+                               replays_say_all_, only_first_schedule});
+      for (const Candidate* candidate : candidates_.ranked()) {
+        if (fastest && Duration{candidate->end_ns} >= *fastest) break;
+        if (only_first_schedule && candidate->schedule_index > 0) continue;
+        if (candidate->rung > limit || candidate->need > limit) continue;
+        const auto& worth = known_worth_of(*candidate);
         if (!worth || worth->need > limit) continue;
         if (!fastest || worth->step_time < *fastest) {
           fastest = worth->step_time;
-          chain.push_back({i, limit});
+          chain.push_back({candidate, limit});
         }
         if (replays_say_all_ || ++looked_at == kLookedAt) break;
       }
@@ -152,10 +162,11 @@ class BatchPlanner {
 
   // The last resort where memory is so tight that it lies between two limits.
   std::optional<Found> any_that_fits() {
-    for (std::size_t i = 0; i < candidates_.list.size(); ++i) {
-      if (candidates_.list[i].need > most()) continue;
-      const auto& worth = worth_of(i);
-      if (worth && worth->need <= most()) return Found{candidates_.list[i], *worth};
+    candidates_.make_all();
+    for (const Candidate* candidate : candidates_.ranked()) {
+      if (candidate->need > most()) continue;
+      const auto& worth = known_worth_of(*candidate);
+      if (worth && worth->need <= most()) return Found{*candidate, *worth};
     }
     return std::nullopt;
   }
@@ -168,9 +179,9 @@ class BatchPlanner {
     if (replays_say_all_) return JudgedBatch{Duration{candidate.end_ns}, candidate.need};
     return judge_batch(question_, assembled(candidate), candidate.of->forming.mode->shapes);
   }
-  const std::optional<JudgedBatch>& worth_of(std::size_t i) {
-    const auto [at, is_new] = worth_.try_emplace(i);
-    if (is_new) at->second = worth_of(candidates_.list[i]);
+  const std::optional<JudgedBatch>& known_worth_of(const Candidate& candidate) {
+    const auto [at, is_new] = worth_.try_emplace(&candidate);
+    if (is_new) at->second = worth_of(candidate);
     return at->second;
   }
 
@@ -186,8 +197,8 @@ class BatchPlanner {
   [[nodiscard]] std::string why_nothing() const {
     if (!formings_.why_not.empty()) return formings_.why_not;
     std::int64_t least = 0;
-    for (const Candidate& candidate : candidates_.list) {
-      if (least == 0 || candidate.need < least) least = candidate.need;
+    for (const Candidate* candidate : candidates_.ranked()) {
+      if (least == 0 || candidate->need < least) least = candidate->need;
     }
     if (least <= most()) return "no order of the micro-batches runs within memory";
     return "the leanest way to run the batch needs " + to_text(Bytes{least - most()}) +
@@ -248,8 +259,9 @@ class BatchPlanner {
   bool replays_say_all_;
   Formings formings_;
   Candidates candidates_;
-  std::map<std::size_t, std::optional<JudgedBatch>> worth_;             // by candidate
-  std::map<std::pair<std::size_t, std::int64_t>, Candidate> improved_;  // by candidate and limit
+  // Looked up, never walked.
+  std::map<const Candidate*, std::optional<JudgedBatch>> worth_;
+  std::map<std::pair<const Candidate*, std::int64_t>, Candidate> improved_;  // and by limit
   std::int64_t replays_ = 0;
 };
 

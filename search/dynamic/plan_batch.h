@@ -36,8 +36,9 @@ struct BatchQuestion {
   // are the planner's to choose.
   Plan layout;
   std::vector<RecomputeChoice> recompute;
-  // Names of simulator/schedules to choose among; empty: all that the planner knows for the layout.
-  // 1F1B (of several chunks interleaved) is tried in any case.
+  // Names of simulator/schedules to choose among; empty: all that the planner knows for the layout,
+  // of which 1F1B (of several chunks interleaved) is always one. That stands in where none of them
+  // takes as many micro-batches as a replica gets.
   std::vector<std::string> schedules;
   ExecutorModel executor;
   PerRank<Bytes> capacity = Bytes{};  // of the devices of one pipeline

@@ -1,6 +1,7 @@
 #include "search/dynamic/profile_costs.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <utility>
 
 #include "core/values/error.h"
@@ -62,7 +63,21 @@ ProfileCosts::Tables ProfileCosts::tables_of(const std::vector<MicroBatchShape>&
   return tables;
 }
 
+// In parts whose tables stay in the processor's caches.
 std::vector<ShapeCost> ProfileCosts::costs_of(const std::vector<MicroBatchShape>& shapes) const {
+  constexpr std::size_t kAtOnce = 16;
+  std::vector<ShapeCost> costs;
+  costs.reserve(shapes.size());
+  for (std::size_t first = 0; first < shapes.size(); first += kAtOnce) {
+    const auto begin = shapes.begin() + static_cast<std::ptrdiff_t>(first);
+    const auto count = static_cast<std::ptrdiff_t>(std::min(kAtOnce, shapes.size() - first));
+    for (ShapeCost& cost : costs_of_few({begin, begin + count})) costs.push_back(std::move(cost));
+  }
+  return costs;
+}
+
+std::vector<ShapeCost> ProfileCosts::costs_of_few(
+    const std::vector<MicroBatchShape>& shapes) const {
   std::vector<ShapeCost> costs(shapes.size());
   const Tables tables = tables_of(shapes);
   std::vector<MicroBatchShape> known;

@@ -28,6 +28,8 @@ class ProfileCosts : public ShapeCosts {
 
  private:
   using Tables = std::vector<std::vector<SectionTable>>;  // [device type][shape]
+  [[nodiscard]] std::vector<ShapeCost> costs_of_few(
+      const std::vector<MicroBatchShape>& shapes) const;
   [[nodiscard]] Tables tables_of(const std::vector<MicroBatchShape>& shapes) const;
 
   PlanInputs inputs_;

@@ -25,4 +25,8 @@ RangeRows range_rows(const LengthBatch& batch, const std::vector<int>& order,
 RangeTimes times_within(const RangeRows& rows, const ShapeTable& shapes, HeldAtOnce held,
                         std::int64_t limit);
 
+// Whether all ranges of this split are among those.
+bool is_within(const Split& split, const RangeRows& rows, const ShapeTable& shapes, HeldAtOnce held,
+               std::int64_t limit);
+
 }  // namespace penstock

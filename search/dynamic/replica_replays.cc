@@ -1,6 +1,7 @@
 #include "search/dynamic/replica_replays.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <string_view>
 #include <utility>
@@ -25,6 +26,16 @@ std::vector<std::string_view> names_for(const Plan& layout) {
   return {std::begin(kOneChunk), std::end(kOneChunk)};
 }
 
+// On one stage any of them, since there they are the same.
+bool suits_layout(const Plan& layout, std::string_view name) {
+  const auto is_among = [&](const auto& names) {
+    return std::find(std::begin(names), std::end(names), name) != std::end(names);
+  };
+  if (is_among(names_for(layout))) return true;
+  return layout.stages() == 1 &&
+         (is_among(kOneChunk) || is_among(kSeveralChunks) || is_among(kOnTheV));
+}
+
 ScheduleShape shape_of(const Plan& layout, int count, int group) {
   return {layout.pipeline, layout.chunks, count, group, 1};
 }
@@ -45,15 +56,8 @@ bool is_cyclic(const ScheduleKind& kind) {
 std::vector<const ScheduleKind*> batch_schedules(const Plan& layout,
                                                  const std::vector<std::string>& names) {
   const std::vector<std::string_view> known = names_for(layout);
-  std::vector<const ScheduleKind*> kinds;
-  for (const std::string_view name : known) {
-    // The first is never left out: what is found is no worse than 1F1B.
-    const bool wanted = names.empty() || name == known.front() ||
-                        std::find(names.begin(), names.end(), name) != names.end();
-    if (wanted) kinds.push_back(find_schedule(name));
-  }
   for (const std::string& name : names) {
-    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    if (suits_layout(layout, name)) continue;
     std::string refusal = "schedule '" + name +
                           "' is not one that batches of this layout are planned with; "
                           "choose among";
@@ -63,7 +67,33 @@ std::vector<const ScheduleKind*> batch_schedules(const Plan& layout,
     }
     throw_bad_input(refusal);
   }
+  std::vector<const ScheduleKind*> kinds;
+  for (const std::string_view name : known) {
+    const bool wanted = names.empty() || layout.stages() == 1 ||
+                        std::find(names.begin(), names.end(), name) != names.end();
+    if (wanted) kinds.push_back(find_schedule(name));
+  }
   return kinds;
+}
+
+const ScheduleKind* plain_batch_schedule(const Plan& layout) {
+  return find_schedule(names_for(layout).front());
+}
+
+std::vector<std::string> names_that_suit(const Plan& layout,
+                                         const std::vector<std::string>& names) {
+  std::vector<std::string> suiting;
+  std::copy_if(names.begin(), names.end(), std::back_inserter(suiting),
+               [&](const std::string& name) { return suits_layout(layout, name); });
+  return suiting;
+}
+
+std::vector<std::string> batch_schedule_names() {
+  std::vector<std::string> names(std::begin(kOneChunk), std::end(kOneChunk));
+  for (const std::string_view name : kSeveralChunks) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.emplace_back(name);
+  }
+  return names;
 }
 
 int common_group(const ScheduleKind& kind, const Plan& layout, const std::vector<int>& counts) {
@@ -122,8 +152,11 @@ void ReplicaReplays::count_beside(const std::vector<FormedMicroBatch>& micro_bat
   }
 }
 
-OrderScore ReplicaReplays::score_of(const ListReplayResult& result) const {
-  OrderScore score{result.end_ns, 0};
+OrderScore ReplicaReplays::score_of(ListReplay& replay, std::span<const int> shapes,
+                                    std::int64_t latest) const {
+  OrderScore score{replay.end_ns(costs_, shapes, tail_, latest), 0};
+  if (score.end_ns > latest) return score;
+  const ListReplayResult& result = replay.bytes(costs_, shapes);
   for (std::size_t r = 0; r < beside_.size(); ++r) {
     score.need = std::max(score.need, beside_[r] + result.stash[r] + result.communication[r]);
   }
@@ -136,20 +169,22 @@ bool ReplicaReplays::can_schedule(const BatchSchedule& choice, int count) const 
 
 OrderReplay ReplicaReplays::replay_of(const BatchSchedule& choice, int count) const {
   if (choice.within > 0) {
-    return [this, choice](std::span<const int> shapes) {
-      return score_of(ListReplay(schedule_of(choice, shapes)).run(costs_, shapes, tail_));
+    return [this, choice](std::span<const int> shapes, std::int64_t latest) {
+      ListReplay replay(schedule_of(choice, shapes));
+      return score_of(replay, shapes, latest);
     };
   }
   auto replay =
       std::make_shared<ListReplay>(choice.kind->generate(shape_of(layout_, count, choice.group)));
-  return [this, replay](std::span<const int> shapes) {
-    return score_of(replay->run(costs_, shapes, tail_));
+  return [this, replay](std::span<const int> shapes, std::int64_t latest) {
+    return score_of(*replay, shapes, latest);
   };
 }
 
 // A rank cannot begin before some micro-batch has come to its first stage, has to do all of them,
-// and when it has done the last fused backward some gradient still has its way back. A split
-// backward may leave weight gradients for then. Of several replicas one has at least the mean.
+// and when it has done the last fused backward some gradient still has its way back and stage 0
+// what follows its last gradient. A split backward may leave weight gradients for then. Of several
+// replicas one has at least the mean.
 std::int64_t ReplicaReplays::least_end_ns(const BatchSchedule& choice, std::span<const int> shapes,
                                           int replicas) const {
   constexpr std::size_t kF = 0, kI = 1, kW = 2, kB = 3;
@@ -176,7 +211,7 @@ std::int64_t ReplicaReplays::least_end_ns(const BatchSchedule& choice, std::span
   }
   std::int64_t least = 0;
   for (std::size_t r = 0; r < ranks; ++r) least = std::max(least, busy[r] / replicas + first[r]);
-  return least;
+  return splits ? least : least + tail_.front();
 }
 
 Schedule ReplicaReplays::schedule_of(const BatchSchedule& choice,

@@ -26,9 +26,16 @@ struct BatchSchedule {
 };
 
 // Schedules that suit variable micro-batches, 1F1B (or interleaved 1F1B) first; of `names` where
-// there are any. Error{kBadInput} for a name that there is not, or that the planner does not use.
+// there are any, and of one stage 1F1B whatever they are. Error{kBadInput} for a name that is not
+// one of them.
 std::vector<const ScheduleKind*> batch_schedules(const Plan& layout,
                                                  const std::vector<std::string>& names);
+// What stands in where no schedule that is asked for takes as many micro-batches as a replica gets.
+const ScheduleKind* plain_batch_schedule(const Plan& layout);
+// Those of `names` that batches of this layout may be planned with; all where there are no names.
+std::vector<std::string> names_that_suit(const Plan& layout, const std::vector<std::string>& names);
+// All that some layout, but for those on the V, may be planned with.
+std::vector<std::string> batch_schedule_names();
 [[nodiscard]] bool is_cyclic(const ScheduleKind& kind);
 // The group with which all of these numbers of micro-batches can be scheduled; -1: none.
 int common_group(const ScheduleKind& kind, const Plan& layout, const std::vector<int>& counts);
@@ -53,7 +60,8 @@ class ReplicaReplays {
                                           int replicas) const;
 
  private:
-  [[nodiscard]] OrderScore score_of(const ListReplayResult& result) const;
+  [[nodiscard]] OrderScore score_of(ListReplay& replay, std::span<const int> shapes,
+                                    std::int64_t latest) const;
   void count_beside(const std::vector<FormedMicroBatch>& micro_batches);
 
   const Plan& layout_;

@@ -7,6 +7,11 @@
 // less than the best so far, none of them is better. Between T and T', the longest that the
 // partition for T really has, f is constant and T' is better: the search goes on at T'. That times
 // grow with a range is used nowhere.
+//
+// Why the answer depends on the ranges only, not on the way to it: with T' given, the sums of the
+// partition that is best within T' are the same within every T up to the one that it was found for,
+// and at each sample the shortest range that attains the sum is taken. A range that is left out
+// changes nothing unless it is taken.
 #include "search/dynamic/split_exactly.h"
 
 #include <algorithm>
@@ -80,7 +85,7 @@ class Bisection {
     collect();
   }
 
-  Split run() {
+  Split run(double guess) {
     const std::size_t samples = times_.samples();
     if (samples == 0) return {{}, 0.0, 0.0, 0.0, 0, 0};
     const auto all = distinct_.empty() ? std::nullopt : evaluate(distinct_.size() - 1);
@@ -97,8 +102,16 @@ class Bisection {
       const Open part = open.back();
       open.pop_back();
       if (part.lo >= part.hi) continue;
-      if (weights_.objective(distinct_[part.lo], part.sum_at_hi) >= best_.objective) continue;
-      const std::size_t mid = (part.lo + part.hi - 1) / 2;
+      const double least = weights_.objective(distinct_[part.lo], part.sum_at_hi);
+      const bool may_be_longer = distinct_[part.hi - 1] > best_.longest;
+      if (may_be_longer ? least > best_.objective : least >= best_.objective) continue;
+      std::size_t mid = (part.lo + part.hi - 1) / 2;
+      if (guess > 0.0) {
+        const auto at = std::lower_bound(distinct_.begin(), distinct_.end(), guess);
+        const auto guessed = static_cast<std::size_t>(at - distinct_.begin());
+        if (guessed >= part.lo && guessed < part.hi) mid = guessed;
+        guess = 0.0;
+      }
       const auto found = evaluate(mid);
       open.push_back({mid + 1, part.hi, part.sum_at_hi});
       if (found) open.push_back({part.lo, found->longest_at, found->sum});
@@ -156,7 +169,7 @@ class Bisection {
       ends_.push_back(i += k + 1);
     }
     const double objective = weights_.objective(longest, rest_[0]);
-    if (objective < best_.objective) {
+    if (objective < best_.objective || (objective == best_.objective && longest > best_.longest)) {
       best_.objective = objective;
       best_.longest = longest;
       best_.sum = rest_[0];
@@ -190,8 +203,8 @@ class Bisection {
 
 }  // namespace
 
-Split split_exactly(const RangeTimes& times, const SplitWeights& weights) {
-  return Bisection(times, weights).run();
+Split split_exactly(const RangeTimes& times, const SplitWeights& weights, double guess) {
+  return Bisection(times, weights).run(guess);
 }
 
 }  // namespace penstock

@@ -51,6 +51,9 @@ struct Split {
   std::int64_t evaluations = 0;  // of the bound on the longest
 };
 
-Split split_exactly(const RangeTimes& times, const SplitWeights& weights);
+// Of equal objectives the one with the longer longest range, and of those the one whose first
+// ranges are shortest: so what is best among more ranges and needs only some of them is best among
+// those. `guess`: about what the longest range takes, where that is known; it saves evaluations.
+Split split_exactly(const RangeTimes& times, const SplitWeights& weights, double guess = 0.0);
 
 }  // namespace penstock

@@ -62,9 +62,9 @@ class Cycles {
     for (std::size_t h = 0; h < hops_.size(); ++h) {
       of_rank_[static_cast<std::size_t>(hops_[h].rank)].push_back(h);
     }
-    result_.lists.resize(of_rank_.size());
-    result_.cycle.resize(of_rank_.size());
     hops_.front().arrived = micro_batches;
+    reserve(rank_of_stage);
+    if (memory_ != nullptr) add_up_taken(rank_of_stage);
   }
 
   CyclicLists run() {
@@ -81,6 +81,29 @@ class Cycles {
   }
 
  private:
+  void reserve(std::span<const int> rank_of_stage) {
+    result_.lists.resize(of_rank_.size());
+    result_.cycle.resize(of_rank_.size());
+    std::vector<std::size_t> actions(of_rank_.size(), 0);
+    for (const int rank : rank_of_stage) {
+      actions[static_cast<std::size_t>(rank)] += 2 * static_cast<std::size_t>(micro_batches_);
+    }
+    for (std::size_t rank = 0; rank < actions.size(); ++rank) {
+      result_.lists[rank].reserve(actions[rank]);
+      result_.cycle[rank].reserve(actions[rank]);
+    }
+  }
+
+  // What a micro-batch takes on all stages of a rank.
+  void add_up_taken(std::span<const int> rank_of_stage) {
+    const auto count = static_cast<std::size_t>(micro_batches_);
+    taken_.assign(of_rank_.size() * count, 0);
+    for (std::size_t s = 0; s < rank_of_stage.size(); ++s) {
+      const std::size_t of_rank = static_cast<std::size_t>(rank_of_stage[s]) * count;
+      for (std::size_t m = 0; m < count; ++m) taken_[of_rank + m] += memory_->taken[s * count + m];
+    }
+  }
+
   bool run_cycle(std::size_t rank, int cycle) {
     collect(rank);
     bool ran = false;
@@ -91,18 +114,18 @@ class Cycles {
     return ran;
   }
 
-  // The hops of a rank at which something waits, by (micro-batch, hop).
+  // The hops of a rank at which something waits, by (micro-batch, hop): a few, so that each goes
+  // straight to its place.
   void collect(std::size_t rank) {
     forwards_.clear();
     backwards_.clear();
     for (const std::size_t h : of_rank_[rank]) {
-      if (hops_[h].waits()) (hops_[h].forward ? forwards_ : backwards_).push_back(h);
+      if (!hops_[h].waits()) continue;
+      std::vector<std::size_t>& list = hops_[h].forward ? forwards_ : backwards_;
+      auto at = list.end();
+      while (at != list.begin() && hops_[*(at - 1)].done > hops_[h].done) --at;
+      list.insert(at, h);
     }
-    const auto before = [&](std::size_t a, std::size_t b) {
-      return hops_[a].done != hops_[b].done ? hops_[a].done < hops_[b].done : a < b;
-    };
-    std::sort(forwards_.begin(), forwards_.end(), before);
-    std::sort(backwards_.begin(), backwards_.end(), before);
   }
 
   bool run_hop(std::size_t rank, std::size_t h, int cycle) {
@@ -125,10 +148,8 @@ class Cycles {
 
   bool let_in(std::size_t rank, int m) {
     if (memory_ == nullptr || m < let_in_[rank]) return true;
-    std::int64_t all = 0;
-    for (const std::size_t h : of_rank_[rank]) {
-      if (hops_[h].forward) all += taken_by(hops_[h], m);
-    }
+    const std::int64_t all =
+        taken_[rank * static_cast<std::size_t>(micro_batches_) + static_cast<std::size_t>(m)];
     if (held_[rank] > 0 && held_[rank] + all > memory_->room[rank]) return false;
     held_[rank] += all;
     let_in_[rank] = m + 1;
@@ -148,6 +169,7 @@ class Cycles {
   int micro_batches_;
   const CyclicMemory* memory_;
   std::vector<std::vector<std::size_t>> of_rank_;  // hops
+  std::vector<std::int64_t> taken_;                // [rank][micro-batch]
   std::vector<std::int64_t> held_;                 // per rank, for what is let in
   std::vector<int> let_in_;                        // per rank
   std::vector<std::size_t> forwards_, backwards_;  // of the rank at hand

@@ -98,9 +98,17 @@ TEST_CASE("times and bytes are those of the lowered Program, whatever the shapes
       input.micro_batches.push_back({of, 8, of - 1, 0});
     }
     ReplayCosts replay_costs(layout, executor, recomputes);
-    replay_costs.extend(table);
+    replay_costs.add_all(table);
     const std::vector<std::int64_t> no_tail(static_cast<std::size_t>(layout.stages()), 0);
     ListReplay replay(input.schedule);
+    // Bounded, it tells the end where that is not too late, and else that it is.
+    std::vector<std::int64_t> tail;
+    for (int s = 0; s < layout.stages(); ++s) tail.push_back(random.between(0, 500));
+    const std::int64_t end = replay.run(replay_costs, ids, tail).end_ns;
+    for (const std::int64_t later : {-1, 0, 1, random.between(-2'000, 2'000)}) {
+      const std::int64_t told = replay.end_ns(replay_costs, ids, tail, end + later);
+      REQUIRE((later < 0 ? told > end + later : told == end));
+    }
     const ListReplayResult& result = replay.run(replay_costs, ids, no_tail);
 
     LoweringOptions options;
@@ -125,7 +133,7 @@ TEST_CASE("what follows the last gradient of a stage counts") {
   ShapeTable table(costs, layout, {}, Bytes{1 << 20}, Bytes{});
   const std::vector<int> ids{table.id_of({1, 8, 0})};
   ReplayCosts replay_costs(layout, {}, false);
-  replay_costs.extend(table);
+  replay_costs.add_all(table);
   ListReplay replay(find_schedule("1f1b")->generate({1, 1, 1, 0, 1}));
   const std::vector<std::int64_t> tail{500};
   CHECK(replay.run(replay_costs, ids, tail).end_ns == 1800 + 3600 + 500);

@@ -177,6 +177,32 @@ TEST_CASE("questions that cannot be are refused") {
   CHECK_THROWS_AS(plan_batch(toy.question, batch), Error);
 }
 
+TEST_CASE("a schedule that is named is the only one") {
+  const LengthBatch batch = testing::random_lengths(5, 24, 96);
+  for (const char* name : {"1f1b", "cyclic", "zb-h1", "zb-h2"}) {
+    CAPTURE(name);
+    Toy toy(testing::toy_layout(3), {}, kPlenty);
+    toy.question.schedules = {name};
+    CHECK(plan_batch(toy.question, batch).evaluated.plan.schedule == name);
+  }
+  // Of 24 samples four micro-batches, which go round two ranks in groups of two.
+  Toy loop(testing::toy_layout(2, 2), {}, kPlenty);
+  loop.question.method = BatchMethod::kFixedSize;
+  loop.question.size = 6;
+  for (const char* name : {"interleaved", "cyclic", "interleaved-zb"}) {
+    CAPTURE(name);
+    loop.question.schedules = {name};
+    CHECK(plan_batch(loop.question, batch).evaluated.plan.schedule == name);
+  }
+  // Of five one is left when all groups have gone round: the plain schedule stands in.
+  loop.question.size = 5;
+  CHECK(plan_batch(loop.question, batch).evaluated.plan.schedule == "interleaved");
+  // On one stage all are the same.
+  Toy alone(testing::toy_layout(1), {}, kPlenty);
+  alone.question.schedules = {"cyclic"};
+  CHECK(plan_batch(alone.question, batch).evaluated.plan.schedule == "1f1b");
+}
+
 TEST_CASE("random batches: every sample runs once, within memory, no slower than 1F1B alone") {
   Random random(17);
   for (int i = 0; i < testing::draws(150); ++i) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -191,6 +192,31 @@ TEST_CASE("rows that samples share give the split of rows written out") {
     const SplitWeights weights = random_weights(random);
     CHECK(split_exactly(shared, weights).ends == split_exactly(table_of(rows), weights).ends);
   }
+}
+
+// Times are whole numbers, so that many partitions cost the same.
+TEST_CASE("what is best among more ranges and needs none that are left out is best without them") {
+  Random random(31);
+  int kept = 0;
+  for (int i = 0; i < testing::draws(2'000); ++i) {
+    CAPTURE(i);
+    const RangeTimes more = random_times(random, static_cast<std::size_t>(random.between(2, 9)));
+    const SplitWeights weights = random_weights(random);
+    const Split best = split_exactly(more, weights);
+    CHECK(split_exactly(more, weights, random.between(1, 90)).ends == best.ends);
+    RangeTimes fewer = more;
+    for (double& time : fewer.time) {
+      if (random.between(1, 4) == 1) time = kInfeasible;
+    }
+    std::size_t first = 0;
+    const bool is_within = std::all_of(best.ends.begin(), best.ends.end(), [&](std::size_t end) {
+      return fewer.of(std::exchange(first, end), end) < kInfeasible;
+    });
+    if (!is_within || best.ends.empty()) continue;
+    ++kept;
+    CHECK(split_exactly(fewer, weights).ends == best.ends);
+  }
+  CHECK(kept > testing::least(200));
 }
 
 }  // namespace penstock
