@@ -12,6 +12,7 @@
 #include "search/candidates.h"
 #include "search/choose_cuts.h"
 #include "search/device_cluster.h"
+#include "search/dynamic/replica_replays.h"
 #include "search/evaluate.h"
 
 namespace penstock {
@@ -82,6 +83,12 @@ Cut cut_for(const Question& question, const std::vector<std::string>& modes, Pla
   return cut;
 }
 
+// Whether some schedule that may be used suits it.
+bool suits(const Question& question, const Plan& plan) {
+  const std::vector<std::string>& names = question.request.pins.schedules;
+  return names.empty() || !names_that_suit(plan, names).empty();
+}
+
 bool admits(const std::optional<int>& pin, int value) { return !pin || *pin == value; }
 
 class Layouts {
@@ -110,9 +117,16 @@ class Layouts {
     if (std::find(list.begin(), list.end(), why) == list.end()) list.push_back(why);
   }
 
+  // Where only schedules of several stages per rank may be used.
+  [[nodiscard]] int least_chunks() const {
+    Plan of_one_chunk;
+    of_one_chunk.pipeline = 2;
+    return suits(question_, of_one_chunk) ? 1 : 2;
+  }
+
   void add_pipelines(int tensor) {
     const Pins& pins = question_.request.pins;
-    const int chunks = pins.chunks.value_or(1);
+    const int chunks = pins.chunks.value_or(least_chunks());
     const int ranks = question_.request.gpus / tensor;
     const auto sections = static_cast<int>(question_.profile.value.sections.size());
     for (int pipeline = 1; pipeline <= ranks && pipeline * chunks <= sections; ++pipeline) {
@@ -132,6 +146,12 @@ class Layouts {
     plan.pipeline = pipeline;
     plan.data = data;
     plan.chunks = chunks;
+    if (!suits(question_, plan)) {
+      leave_out("no schedule that --schedule names suits " + std::to_string(pipeline) +
+                " pipeline ranks of " + std::to_string(chunks) +
+                (chunks == 1 ? " stage each" : " stages each"));
+      return;
+    }
     const std::vector<ShardingChoice> choices = sharding_choices(request, pipeline, data);
     const auto unsharded = std::find_if(choices.begin(), choices.end(), [](const auto& choice) {
       return choice.sharding == Sharding::kState;
@@ -200,6 +220,7 @@ std::vector<DynamicLayout> dynamic_variants(const Question& question, const Dyna
     Plan more = plan;
     more.chunks = chunks;
     more.cuts.clear();
+    if (chunks == plan.chunks || !suits(question, more)) continue;
     if (Cut cut = cut_for(question, layouts.modes, std::move(more), typical); cut.layout) {
       variants.push_back(std::move(*cut.layout));
     }

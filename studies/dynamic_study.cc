@@ -24,6 +24,7 @@
 #include "report/words.h"
 #include "search/dynamic/plan_batch.h"
 #include "search/dynamic/profile_costs.h"
+#include "search/dynamic/replica_replays.h"
 #include "search/in_parallel.h"
 #include "studies/cached_costs.h"
 #include "studies/dynamic_layouts.h"
@@ -77,8 +78,7 @@ class PlannedLayout {
     question_.layout = layout.plan;
     question_.interval = layout.interval;
     question_.executor = question.executor;
-    question_.schedules = question.request.pins.schedules;
-
+    question_.schedules = names_that_suit(layout.plan, question.request.pins.schedules);
     question_.rounding = request.rounding;
     question_.seed = request.drawn.seed;
     for (const std::string& mode : modes) {

@@ -96,8 +96,9 @@ def main():
               f"{predicted / 1e9:.2f} s ({100 * (predicted / measured - 1):+.1f} %)")
     (few, few_predicted), (many, many_predicted) = sums["8"], sums[str(given.longest)]
     measured, predicted = many / few, many_predicted / few_predicted
+    error = predicted / measured - 1
     print(f"planning by length is {measured:.2f} times as fast, predicted {predicted:.2f} "
-          f"({100 * (predicted / measured - 1):+.1f} %)")
+          f"({100 * error:+.1f} %): {'within' if abs(error) <= 0.1 else 'NOT within'} 10 %")
 
 
 if __name__ == "__main__":

@@ -34,7 +34,8 @@ void DocumentOptions::declare(Options& options) {
   options.option("--cluster", "FILE", "the cluster for planning steps; default: likewise",
                  cluster_);
   options.option("--schedule", "NAME,...",
-                 "use only these schedules and 1F1B; default: all that suit the layout",
+                 "use only these schedules, and 1F1B where none of them takes a batch's "
+                 "micro-batches; default: all that suit the layout",
                  schedules_);
   options.option("--pad-to", "N",
                  "pad lengths to a multiple of N; default 8. With the longest length, every "

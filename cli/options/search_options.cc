@@ -4,6 +4,7 @@
 
 #include "cli/options/model_input.h"
 #include "cli/options/sharding_called.h"
+#include "search/dynamic/replica_replays.h"
 #include "simulator/schedules/schedules.h"
 #include "trainers/trainer_table.h"
 
@@ -122,8 +123,8 @@ void SearchOptions::declare_layouts(Options& options) {
       "fix some of TP (tensor), PP (pipeline ranks), DP (replicas), VP (virtual stages "
       "per rank), for example TP=1,PP=8; --tp 1 --pp 8 is the same",
       pins);
-  options.repeated("--schedule", "NAME,...", "only these schedules, and 1F1B", schedules);
-  options.choices(schedule_names());
+  options.repeated("--schedule", "NAME,...", "only these schedules", schedules);
+  options.choices(batch_schedule_names());
   options.option("--recompute", "MODE", "only this recompute mode (none, selective, full)",
                  recompute);
   options.option("--zero1", "on|off",

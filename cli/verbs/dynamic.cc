@@ -21,6 +21,7 @@
 #include "cli/io/report_command.h"
 #include "cli/options/options.h"
 #include "cli/options/parse.h"
+#include "cli/options/schedule_called.h"
 #include "cli/options/search_options.h"
 #include "cli/reports/report_timelines.h"
 #include "cli/verbs/verbs.h"
@@ -37,6 +38,7 @@
 #include "report/page/report_page.h"
 #include "report/result_json.h"
 #include "report/words.h"
+#include "search/dynamic/replica_replays.h"
 #include "search/evaluate.h"
 #include "studies/dynamic_study.h"
 
@@ -52,6 +54,7 @@ constexpr const char* kExamples =
 )";
 constexpr const char* kLengths = "--lengths";
 constexpr int kMostBatches = 10'000;
+constexpr std::int64_t kMostSamples = 65'536;  // of a batch
 
 struct DynamicOptions {
   SearchOptions search;
@@ -238,6 +241,22 @@ void fit_lengths(Samples& samples, Question& question, const DynamicOptions& giv
   if (question.estimated) estimate_all_lengths(question, samples, tokens);
 }
 
+// Planning takes longer than in proportion to a batch's samples.
+void refuse_large_batches(const Samples& samples, std::int64_t tokens) {
+  std::int64_t sum = 0;
+  for (const SampleLength& sample : samples.batch) sum += real_tokens_of(sample, samples.rounding);
+  const auto mean = static_cast<double>(sum) / static_cast<double>(samples.batch.size());
+  const auto count = static_cast<std::int64_t>(static_cast<double>(tokens) / mean);
+  if (count <= kMostSamples) return;
+  bad_option("--tokens-per-batch",
+             fmt::format("{} tokens are about {} samples of {} tokens in the mean, and batches of "
+                         "at most {} are planned",
+                         with_commas(tokens), with_commas(count), fixed(mean, 0),
+                         with_commas(kMostSamples)),
+             fmt::format("give at most {}: it counts the tokens of one step",
+                         static_cast<std::int64_t>(mean * kMostSamples)));
+}
+
 std::string lengths_text(const Samples& samples, const std::string& path) {
   std::vector<int> lengths;
   std::int64_t sum = 0;
@@ -289,11 +308,33 @@ DynamicRequest request_of(const DynamicOptions& given, const Samples& samples,
   return request;
 }
 
+// As elsewhere, and those that only batches are planned with.
+std::string batch_schedule_called(const std::string& typed) {
+  const std::vector<std::string> names = batch_schedule_names();
+  const auto is_known = [&](const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  if (is_known(typed)) return typed;
+  std::string name = schedule_called("--schedule", typed);
+  if (!is_known(name)) {
+    bad_option("--schedule",
+               fmt::format("micro-batches of different shapes are not planned with {}", name),
+               fmt::format("choose among {}", joined(names, ", ")));
+  }
+  return name;
+}
+
 Question question_for(const DynamicOptions& given) {
   SearchOptions options = given.search;
+  options.schedules.clear();
   options.global_batch = "1";  // batches are drawn; the question only needs one
   options.takes_pairs = true;
   Question question = question_of(options);
+  for (const std::string& list : given.search.schedules) {
+    for (const std::string& name : parse_list("--schedule", list)) {
+      question.request.pins.schedules.push_back(batch_schedule_called(name));
+    }
+  }
   if (question.request.pins.micro_batch_size) {
     bad_option("--pin", "mbs is what this verb chooses, micro-batch by micro-batch",
                "leave it out");
@@ -386,6 +427,7 @@ Answer run_dynamic(const Arguments& arguments, Screen screen) {
   Samples samples = samples_for(read, knows_decoder(question.profile.value));
   refuse_short(samples, path);
   fit_lengths(samples, question, given, tokens);
+  refuse_large_batches(samples, tokens);
   const DynamicRequest request = request_of(given, samples, tokens);
   WatchedSearch watched(question.budget);
   DynamicStudy study = study_dynamic(question, request, watched);
