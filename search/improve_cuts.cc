@@ -100,6 +100,8 @@ class CutSearch {
     const Point first = starts_.front();  // the plan's own, if they fit
     std::stable_sort(starts_.begin(), starts_.end(), is_better);
     Point best = starts_.front();
+    next_look_ = left_ - budget_.replays;
+    fastest_before_ = fastest_;
     for (Point& start : starts_) {
       descend(start);
       if (is_better(start, best)) best = start;
@@ -196,6 +198,7 @@ class CutSearch {
     if (!result || (budget_.memory && result->replayed.memory > *budget_.memory)) {
       return std::nullopt;
     }
+    fastest_ = std::min(fastest_, result->replayed.step_time);
     const std::int64_t imbalance = imbalance_of(forms_.of(result->form), cuts);
     return Point{std::move(cuts), result->replayed, result->form, imbalance};
   }
@@ -217,11 +220,23 @@ class CutSearch {
     return sum;
   }
 
+  // Whether the last budget of replays gained too little to spend another: then none is left.
+  bool stalls() {
+    if (budget_.least_gain <= 0.0 || left_ > next_look_) return false;
+    next_look_ = left_ - budget_.replays;
+    const Duration gained = fastest_before_ - fastest_;
+    fastest_before_ = fastest_;
+    if (gained >= scaled(fastest_, budget_.least_gain)) return false;
+    left_ = 0;
+    return true;
+  }
+
   // To where the model says that the step is shortest, as long as the replay says so, too; where it
   // does not, the model has learnt why.
   void descend(Point& now) {
     if (!replay_.knows_chains()) return descend_by_work(now);
     for (int lost = 0; lost < kMostLost && left_ > 0 && !is_far(now, part_left());) {
+      if (stalls()) return;
       auto cuts = least_near(now.cuts, now);
       if (!cuts) return;
       ++lost;
@@ -244,7 +259,7 @@ class CutSearch {
           budget_.to_beat ? kMostMoves
                           : std::max(kMostMoves, kMovesPerStage * replay_.plan().stages_per_copy());
       for (const CutMove& move : moves_from(now)) {
-        if (left_ <= 0 || tries >= most || is_far(now, part_left())) return;
+        if (left_ <= 0 || tries >= most || is_far(now, part_left()) || stalls()) return;
         std::vector<int> cuts = now.cuts;
         if (!make_move(move, cuts) || tried_.contains(cuts)) continue;
         if (replay_.bound(cuts) > now.result.step_time) continue;
@@ -353,6 +368,9 @@ class CutSearch {
   std::vector<std::string> section_names_;
   int reserve_;  // replays that only serve to get to an optimum, not to look for another one
   int left_;     // replays, the reserve among them
+  // What is left when it is next asked whether replays gain enough; the shortest step then and now.
+  int next_look_ = 0;
+  Duration fastest_before_{}, fastest_ = Duration::max();
   std::set<std::vector<int>> tried_;
   std::vector<Point> starts_;
   std::optional<StepModel> model_;

@@ -53,24 +53,27 @@ TEST_CASE("numbers of GPUs on which nothing fits have no fastest plan") {
   CHECK(result.fastest_within[1]);
 }
 
-// The numbers of replicas that one search for all sizes tries hold those of a search for each.
+// The numbers of replicas that one search for all sizes tries hold those of a search for each, and
+// so few sections have all their cuts tried: the pages are the answers of searches for each, though
+// the groups are taken up in another order and some GPUs may stay idle (5 and 6 of 4 sections).
 TEST_CASE("a search for several numbers of GPUs finds what a search for each finds") {
   testing::Random random(20261122);
-  for (int i = 0; i < 10; ++i) {
+  for (int i = 0; i < 20; ++i) {
     const ModelProfile model = testing::random_model(random, 4);
     const ClusterSpec cluster = testing::random_cluster(random, 2, 3);
     SearchRequest request = request_of(6, 8);
     request.pins.schedules = {"gpipe", "1f1b", "interleaved", "looped-bfs", "zb-h1"};
     SearchRequest all = request;
-    all.sizes = {2, 3, 6};
+    all.sizes = {1, 2, 3, 5, 6};
     const SearchResult together = search(model, cluster, all);
     for (std::size_t k = 0; k < all.sizes.size(); ++k) {
       request.gpus = all.sizes[k];
       const SearchResult alone = search(model, cluster, request);
-      REQUIRE((alone.best.empty() || together.fastest_within[k].has_value()));
+      REQUIRE(alone.best.empty() != together.fastest_within[k].has_value());
       if (alone.best.empty()) continue;
-      CHECK(together.fastest_within[k]->evaluation.step_time <=
+      CHECK(together.fastest_within[k]->evaluation.step_time ==
             alone.best.front().evaluation.step_time);
+      CHECK(together.fastest_within[k]->plan == alone.best.front().plan);
       CHECK(together.fastest_within[k]->plan.devices() <= all.sizes[k]);
     }
   }
