@@ -57,14 +57,18 @@ std::optional<KnownHost> host_of_sheet(const DeviceSheet& sheet) {
                    source.text};
 }
 
-std::optional<KnownHost> known_host(const Question& question, const std::string& device) {
-  if (auto host = host_of_cluster(question.cluster.value, device)) return host;
-  if (question.estimated && question.estimated->device.name == device)
-    return host_of_sheet(question.estimated->device);
+std::optional<KnownHost> host_of_shipped(const std::string& device) {
   for (const DeviceSheet& sheet : shipped_devices()) {
     if (sheet.is_called(device)) return host_of_sheet(sheet);
   }
   return std::nullopt;
+}
+
+std::optional<KnownHost> known_host(const Question& question, const std::string& device) {
+  if (auto host = host_of_cluster(question.cluster.value, device)) return host;
+  if (question.estimated && question.estimated->device.name == device)
+    return host_of_sheet(question.estimated->device);
+  return host_of_shipped(device);
 }
 
 KnownHost host_asked(const Question& question, const SpillOptions& options,
@@ -252,6 +256,12 @@ Answer spilled_answer(const Question& question, const SpillOptions& options,
 
 std::optional<HostOfNode> host_known(const Question& question) {
   const std::optional<KnownHost> known = known_host(question, device_of(question));
+  return known ? std::optional(known->host) : std::nullopt;
+}
+
+std::optional<HostOfNode> host_known(const ClusterSpec& cluster, const std::string& device) {
+  std::optional<KnownHost> known = host_of_cluster(cluster, device);
+  if (!known) known = host_of_shipped(device);
   return known ? std::optional(known->host) : std::nullopt;
 }
 

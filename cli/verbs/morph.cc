@@ -17,6 +17,7 @@
 #include "cli/io/report_command.h"
 #include "cli/options/options.h"
 #include "cli/options/parse.h"
+#include "cli/reports/spilled_answer.h"
 #include "cli/verbs/verbs.h"
 #include "core/files/read_availability.h"
 #include "core/values/json_reader.h"
@@ -50,7 +51,8 @@ constexpr const char* kStart = "30s";
 // Google's and Azure's least notice.
 constexpr const char* kNotice = "30s";
 constexpr double kStoragePerNode = 1e9;  // bytes per second
-// Of every GPU to its host's memory, where two share a link of PCIe 4. An assumption.
+// Of every GPU to its host's memory, where neither the cluster nor the device's sheet says: an
+// assumption, as if two shared a link of PCIe 4.
 constexpr double kCopyPerGpu = 16e9;
 
 struct MorphOptions {
@@ -92,7 +94,8 @@ struct MorphOptions {
         every);
     options.option("--stall", "TIME",
                    "for which a checkpoint in the background stops the job; default: its bytes to "
-                   "the host's memory, 16 GB/s from every GPU of the book's largest plan",
+                   "the host's memory from every GPU of the book's largest plan, over the links "
+                   "of the cluster or the device's sheet, else at 16 GB/s",
                    stall);
     options.option("--usd-per-gpu-hour", "USD",
                    "where the recording has no prices; default: that of the book's first device",
@@ -110,17 +113,6 @@ Duration given_or(const char* name, const std::optional<std::string>& given, Dur
   return given ? parse_budget(name, *given) : otherwise;
 }
 
-// Losses that are announced early enough for a checkpoint take nothing.
-Duration mean_between_silent_losses(const Availability& recording, const ChangeCosts& costs) {
-  std::int64_t losses = 1;
-  for (std::size_t i = 1; i < recording.changes.size(); ++i) {
-    const AvailabilityChange& change = recording.changes[i];
-    const bool loses = change.gpus < recording.changes[i - 1].gpus || !change.lost.empty();
-    losses += loses && change.notice.value_or(costs.notice) < costs.write ? 1 : 0;
-  }
-  return (recording.end - recording.changes.front().at) / losses;
-}
-
 // The bytes of a checkpoint at the speed of the storage.
 Duration transfer_of(const PlanBook& book, const MorphOptions& given) {
   int nodes = 0;
@@ -130,10 +122,25 @@ Duration transfer_of(const PlanBook& book, const MorphOptions& given) {
   return transfer_time(checkpoint_bytes(book.profile), BytesPerSecond{storage});
 }
 
-// The same to the memory of the hosts.
+double copy_per_gpu(const ClusterSpec& cluster, const NodeType& node) {
+  const std::string& device = cluster.device_types[static_cast<std::size_t>(node.device_type)].name;
+  const auto host = host_known(cluster, device);
+  if (!host) return kCopyPerGpu;
+  return host->bandwidth.value / std::clamp(host->devices_per_link, 1, node.devices);
+}
+
+// The same to the memory of the hosts, from all GPUs of the largest plan at once.
 Duration copy_of(const PlanBook& book) {
-  const double gpus = std::max(1, rungs_of(book).back().gpus);
-  return transfer_time(checkpoint_bytes(book.profile), BytesPerSecond{kCopyPerGpu * gpus});
+  int left = std::max(1, rungs_of(book).back().gpus);
+  double speed = 0.0;
+  for (const NodeGroup& group : book.cluster.nodes) {
+    const NodeType& node = type_of(book.cluster, group);
+    const int gpus = std::min(left, group.count * node.devices);
+    speed += copy_per_gpu(book.cluster, node) * gpus;
+    left -= gpus;
+  }
+  speed += kCopyPerGpu * left;
+  return transfer_time(checkpoint_bytes(book.profile), BytesPerSecond{speed});
 }
 
 ChangeCosts costs_of(const PlanBook& book, const Availability& recording,
@@ -146,8 +153,8 @@ ChangeCosts costs_of(const PlanBook& book, const Availability& recording,
                   given_or("--warm-up", given.warm_up, Duration{});
   costs.notice = given_or("--notice", given.notice, parse_budget("--notice", kNotice));
   costs.stall = given_or("--stall", given.stall, copy_of(book));
-  const Duration apart = mean_between_silent_losses(recording, costs);
-  const Duration best = std::max(costs.write, checkpoint_interval(costs.stall, apart));
+  const Duration apart = mean_between_silent_losses(recording, costs.notice, costs.write);
+  const Duration best = background_interval(costs.stall, costs.write, apart);
   costs.every = given_or("--checkpoint-every", given.every, best);
   return costs;
 }

@@ -379,11 +379,7 @@ Answer train_as_rank(const Request& request, TrainingSignals& signals, Screen sc
   header.precision = name_of(job.plans.front().plan->description->precision);
   TrainHooks hooks;
   hooks.note = say_note;
-  // In the background a checkpoint costs what it makes training stand still; the next one does not
-  // begin before it is written.
-  hooks.interval = [](Duration stall, Duration write, Duration between_failures) {
-    return std::max(write, checkpoint_interval(stall, between_failures));
-  };
+  hooks.interval = background_interval;
   std::optional<WatchedTraining> watched;
   std::optional<DocumentRun> documents;
   if (first) {

@@ -359,6 +359,27 @@ TEST_CASE("Daly's interval is that of his paper's formula") {
   CHECK(checkpoint_interval(seconds(100), seconds(50)) == seconds(100));
 }
 
+// The same for a stall of 30 s, but for a checkpoint that takes longer to write than that.
+TEST_CASE("In the background a checkpoint costs its stall, and the next waits for it") {
+  CHECK(background_interval(seconds(30), seconds(60), seconds(10'800)) ==
+        checkpoint_interval(seconds(30), seconds(10'800)));
+  CHECK(background_interval(seconds(30), seconds(900), seconds(10'800)) == seconds(900));
+  CHECK(background_interval(Duration{}, seconds(60), seconds(10'800)) == seconds(60));
+}
+
+// Of two losses within 8,000 s one is announced 100 s before, which is enough for 60 s, the other
+// by the 30 s of all that say nothing, which is not; one more is taken to come at the end.
+TEST_CASE("Only losses that nobody announced in time count for the interval") {
+  Availability recording;
+  recording.changes = {{seconds(1000), 4, {}, {}, {}, {}},
+                       {seconds(2000), 3, {}, {}, seconds(100), {}},
+                       {seconds(3000), 2, {}, {}, {}, {}},
+                       {seconds(4000), 3, {}, {}, {}, {}}};
+  recording.end = seconds(9000);
+  CHECK(mean_between_silent_losses(recording, seconds(30), seconds(60)) == seconds(4000));
+  CHECK(mean_between_silent_losses(recording, seconds(60), seconds(60)) == seconds(8000));
+}
+
 TEST_CASE("Rungs that are no faster with more GPUs are left out") {
   const std::vector<Rung> rungs = useful_rungs({{8, seconds(3)}, {2, seconds(9)}, {4, seconds(3)}});
   CHECK(rungs == std::vector<Rung>{{2, seconds(9)}, {4, seconds(3)}});

@@ -13,6 +13,8 @@
 
 #include <doctest/doctest.h>
 
+#include "core/values/json.h"
+#include "core/values/json_reader.h"
 #include "morphing/checkpoint_interval.h"
 #include "morphing/goodput.h"
 #include "tests/morphing/recordings.h"
@@ -24,6 +26,8 @@ namespace {
 using std::chrono::seconds;
 
 constexpr int kDay = 86'400;
+// 1 GB/s of storage for a node of eight GPUs that copy 16 GB/s each.
+constexpr int kWritesPerStall = 128;
 
 // Seconds between events that come `mean` apart; whole, so that the same on every machine.
 class Waits {
@@ -223,14 +227,6 @@ std::vector<Rung> rungs_of(int most, const Speeds& speeds) {
   return rungs;
 }
 
-Duration mean_between_losses(const Availability& recording) {
-  int losses = 1;
-  for (std::size_t i = 1; i < recording.changes.size(); ++i) {
-    losses += recording.changes[i].gpus < recording.changes[i - 1].gpus ? 1 : 0;
-  }
-  return recording.end / losses;
-}
-
 struct Shares {
   double of_hindsight = 0.0;
   double of_better = 0.0;  // of the better of always and never
@@ -249,12 +245,15 @@ Shares shares_of(const Availability& recording, const std::vector<Rung>& rungs,
 // By hand any number: docs/morphing.md has figures for PENSTOCK_MADE_UP_SEEDS=24.
 unsigned seeds() {
   const char* more = std::getenv("PENSTOCK_MADE_UP_SEEDS");
-  if (more != nullptr) return static_cast<unsigned>(std::atoi(more));
+  if (more != nullptr) {
+    const Json given = parse_json(more, "PENSTOCK_MADE_UP_SEEDS");
+    return static_cast<unsigned>(JsonReader(given, "PENSTOCK_MADE_UP_SEEDS").integer(1, 1000));
+  }
   return testing::kWatched ? 2U : 6U;
 }
 
 TEST_CASE("On recordings that were made up the policy is as good as the better simple one") {
-  double sum = 0.0;
+  double sum = 0.0, least = 1.0, least_of_short = 1.0;  // short: a change costs 130 s at most
   int count = 0, below = 0;
   for (const World& world : worlds()) {
     for (const int change : {30, 70, 130, 300}) {
@@ -262,25 +261,34 @@ TEST_CASE("On recordings that were made up the policy is as good as the better s
         const Availability recording = world.make(seed);
         const int most = most_gpus(recording);
         ChangeCosts costs{seconds(change / 3), seconds(change - change / 3), {}, {}};
-        costs.every = checkpoint_interval(costs.write, mean_between_losses(recording));
         if (seed % 2 == 1) costs.notice = seconds(120);
+        costs.stall = costs.write / kWritesPerStall;
+        costs.every =
+            background_interval(costs.stall, costs.write,
+                                mean_between_silent_losses(recording, costs.notice, costs.write));
         for (const Speeds& speeds : {Speeds{1.0, 1}, Speeds{0.85, 1}, Speeds{0.95, 4}}) {
           const Shares shares = shares_of(recording, rungs_of(most, speeds), costs);
           CAPTURE(world.name);
           CAPTURE(change);
           CAPTURE(seed);
           CAPTURE(speeds.power);
-          CHECK(shares.of_better >= (change > 130 ? 0.93 : 0.96));
+          CHECK(shares.of_better >= (change > 130 ? 0.94 : 0.96));
           below += shares.of_better < 0.98 ? 1 : 0;
+          least = std::min(least, shares.of_better);
+          if (change <= 130) least_of_short = std::min(least_of_short, shares.of_better);
           sum += shares.of_hindsight;
           ++count;
         }
       }
     }
   }
+  MESSAGE(count << " replays: " << below << " below 98 % of the better of always and never, least "
+                << 100.0 * least << " %, where a change costs 130 s at most "
+                << 100.0 * least_of_short << " %; of hindsight in the mean " << 100.0 * sum / count
+                << " %");
   // Few are below 0.98, and none by more than two in a hundred where a change costs 130 s at most.
-  CHECK(below <= count / 100);
-  CHECK(sum / count >= 0.935);
+  CHECK(below <= count / 200);
+  CHECK(sum / count >= 0.95);
 }
 
 }  // namespace
