@@ -47,12 +47,18 @@ const PlanPage& page_of(const std::vector<PlanPage>& pages, const Rung& rung) {
   });
 }
 
+// As seen, since they know what a checkpoint makes them stand still; before that as if it were all
+// that it takes.
+Duration interval_of_ranks(const JobState& state, UtcTime now) {
+  if (state.kept_interval) return *state.kept_interval;
+  return background_interval(state.write_time, state.write_time, mean_between_losses(state, now));
+}
+
 ChangeCosts costs_of(const JobRules& rules, const JobState& state, UtcTime now) {
   ChangeCosts costs;
   costs.write = state.write_time;
   costs.restart = state.restart_time;
-  const Duration apart = mean_between_losses(state, now);
-  costs.every = rules.job.checkpoint_every.value_or(checkpoint_interval(state.write_time, apart));
+  costs.every = rules.job.checkpoint_every.value_or(interval_of_ranks(state, now));
   costs.notice = rules.job.notice;
   return costs;
 }

@@ -198,8 +198,18 @@ void Decider::handle(const CheckpointWritten& event) {
   next().checkpoint_step = event.step;
   next().failures = 0;
   if (is_current(event.generation)) next().last_sign = now_;
+  note_interval(event);
   if (event.took) next().write_time = std::max(Duration{1}, *event.took);
   if (next().stopping) note_what_is_kept();
+}
+
+// Of those that the ranks write on their own: one that was asked for shortens a single interval,
+// and the last one of a generation is none of theirs.
+void Decider::note_interval(const CheckpointWritten& event) {
+  if (!is_current(event.generation) || next().stopping) return;
+  std::optional<UtcTime>& before = generation().checkpointed;
+  if (before && now_ > *before) next().kept_interval = now_ - *before;
+  before = now_;
 }
 
 void Decider::handle(const RankEnded& event) {

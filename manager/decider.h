@@ -54,6 +54,7 @@ class Decider {
   void ready();
   void handle(const StepFinished& event);
   void handle(const CheckpointWritten& event);
+  void note_interval(const CheckpointWritten& event);
   void handle(const RankEnded& event);
   static std::string last_words(const RankEnded& event);
   void first_end(const RankEnded& event);

@@ -107,6 +107,7 @@ Json write_generation(const Generation& generation) {
   json.set("has_stepped", generation.has_stepped);
   json.set("started_ns", write_time(generation.started));
   set_time(json, "ready_ns", generation.ready);
+  set_time(json, "checkpointed_ns", generation.checkpointed);
   return json;
 }
 
@@ -123,6 +124,7 @@ Generation read_generation(JsonReader reader) {
   generation.has_stepped = reader.at("has_stepped").boolean();
   generation.started = read_time(reader.at("started_ns"));
   generation.ready = get_time(reader, "ready_ns");
+  generation.checkpointed = get_time(reader, "checkpointed_ns");
   reader.finish();
   return generation;
 }
@@ -221,7 +223,9 @@ void write_expectations(Json& json, const JobState& state) {
     starts.push(
         Json::object().set("ranks", start.ranks).set("times", write_durations(start.times)));
   }
-  json.set("ends_ns", ends).set("starts", starts);
+  Json loads = Json::array();
+  for (const double load : state.change_times.loads) loads.push(load);
+  json.set("ends_ns", ends).set("starts", starts).set("loads", std::move(loads));
   if (!state.expected) return;
   Json expected = Json::object();
   expected.set("since_ns", write_time(state.expected->since));
@@ -245,6 +249,11 @@ void read_expectations(JsonReader& reader, JobState& state) {
       state.change_times.starts.push_back(start);
     }
   }
+  if (auto loads = reader.get("loads")) {
+    for (const JsonReader& each : loads->elements()) {
+      state.change_times.loads.push_back(each.number(0.0, kMostFactor));
+    }
+  }
   auto expected = reader.get("expected");
   if (!expected) return;
   state.expected.emplace();
@@ -261,6 +270,7 @@ void write_progress(Json& json, const JobState& state) {
   json.set("checkpoint_step", state.checkpoint_step);
   json.set("write_time_ns", std::int64_t{state.write_time.count()});
   json.set("restart_time_ns", std::int64_t{state.restart_time.count()});
+  set_duration(json, "kept_interval_ns", state.kept_interval);
   json.set("failures", state.failures);
   set_time(json, "look_again_ns", state.look_again);
   set_time(json, "pause_until_ns", state.pause_until);
@@ -277,6 +287,7 @@ void read_progress(JsonReader& reader, JobState& state) {
   state.checkpoint_step = reader.at("checkpoint_step").integer(0, kMost);
   state.write_time = Duration{reader.at("write_time_ns").integer(0, kMost)};
   state.restart_time = Duration{reader.at("restart_time_ns").integer(0, kMost)};
+  state.kept_interval = get_measured(reader, "kept_interval_ns");
   state.failures = read_count(reader.at("failures"));
   state.look_again = get_time(reader, "look_again_ns");
   state.pause_until = get_time(reader, "pause_until_ns");

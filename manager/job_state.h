@@ -51,6 +51,7 @@ struct Generation {
   bool has_stepped = false;
   UtcTime started{};
   std::optional<UtcTime> ready;
+  std::optional<UtcTime> checkpointed{};  // the last time, before it was told to end
   // A step with the machines that are slow, by a simulation; nothing: none is, or nobody has said
   // yet.
   std::optional<Duration> slowed_step{};
@@ -113,6 +114,10 @@ struct ChangeTimes {
     bool operator==(const Start&) const = default;
   };
   std::vector<Start> starts;  // one for each number of ranks, ascending
+  // Of the last starts: their time over what was typical for as many ranks. It tells how busy the
+  // machines are with other things.
+  static constexpr std::size_t kLoads = 2;
+  std::vector<double> loads;
 
   // The median of what is remembered, of two the lesser: an end among others that something else
   // has delayed says nothing about the next.
@@ -148,6 +153,7 @@ struct JobState {
   // Estimates: the job file's until they are measured. A restart lasts until the first step is
   // done.
   Duration write_time{}, restart_time{};
+  std::optional<Duration> kept_interval{};  // between the last two checkpoints of one generation
   ChangeTimes change_times;
   std::optional<ExpectedStep> expected;  // while there is no first step
   std::vector<PlanPage> found_pages;     // by searches, ascending by GPUs

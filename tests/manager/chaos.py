@@ -352,12 +352,7 @@ class Chaos:
         self.call("plan", self.path("profile.json"), "--cluster", self.path("cluster.json"),
                   "--gpus", f"1..{len(HOSTS)}", "--global-batch", str(BATCH), "--for", "penstock",
                   "-o", self.path("book.json"))
-        self.call("plan", self.path("profile.json"), "--cluster", self.path("cluster.json"),
-                  "--gpus", "1", "--global-batch", str(BATCH), "--for", "penstock",
-                  "-o", self.path("alone.json"))
-        self.call("train", self.path("alone.json"), *self.train_options(), "--no-pinning", "--steps",
-                  str(self.options.steps), "--log", self.path("alone.jsonl"),
-                  "--checkpoints", self.path("alone"))
+        self.train_alone()
         write(self.path("machines"), "".join(f"{host} 1\n" for host in self.listed))
         write(self.path("job.json"), {
             "format": "penstock.job/1", "book": self.path("book.json"),
@@ -374,6 +369,15 @@ class Chaos:
             "assumptions": {"write_s": 0.3, "restart_s": 4, "notice_s": 5},
             "limits": {"start_s": 25, "exit_s": 20, "silence_s": 15, "attempts": 1000,
                        "pause_s": 0.5, "longest_pause_s": 2}})
+
+    def train_alone(self):
+        """What nobody hurts."""
+        self.call("plan", self.path("profile.json"), "--cluster", self.path("cluster.json"),
+                  "--gpus", "1", "--global-batch", str(BATCH), "--for", "penstock",
+                  "-o", self.path("alone.json"))
+        self.call("train", self.path("alone.json"), *self.train_options(), "--no-pinning", "--steps",
+                  str(self.options.steps), "--log", self.path("alone.jsonl"),
+                  "--checkpoints", self.path("alone"))
 
     def train_options(self):
         return ["--data", self.path("data.bin"), "--dtype", "uint16", "--seed", "7"]

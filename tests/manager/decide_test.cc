@@ -439,7 +439,7 @@ TEST_CASE("the time until the next first step is predicted from what ends and st
   job(seconds(53), MachineJoined{"b", 4});
   job(seconds(54), MachineLeaves{"a", at(seconds(55)), "test"});
   REQUIRE(job.state.expected);
-  // The last two starts have taken 10 and 9 s without their steps.
+  // The last two starts have taken 10 and 9 s without their steps, where 10 were typical.
   CHECK(job.state.expected->time == seconds(4) + milliseconds(9500) + seconds(1));
 }
 
@@ -486,6 +486,42 @@ TEST_CASE("each way to end, and each number of ranks that start, has a time of i
   job(seconds(120), RankEnded{8, 0, std::nullopt, 9, ""});
   CHECK(expected() == seconds(4 + 6 + 2));
   CHECK(read_job_state(write_job_state(job.state), "state") == job.state);
+}
+
+// Starts of four ranks take 10 s, and of two 4 s. Then four take 15 s, because the machines have
+// something else to do: 1.5 times the median, while those before took as long as theirs. So two are
+// expected to take (1 + 1.5) / 2 of 4 s.
+TEST_CASE("a start is expected to suffer from what slowed the last ones, of as many ranks or not") {
+  Told job;
+  job.state.change_times.starts = {{2, {seconds(4), seconds(4)}}, {4, {seconds(10), seconds(10)}}};
+  job.state.change_times.loads = {1.0, 1.0};
+  job.run_on({{"a", 4}});
+  job(seconds(16), StepFinished{1, 1, 0.5, seconds(1)});
+  CHECK(job.state.change_times.loads == std::vector<double>{1.0, 1.5});
+  job(seconds(17), MachineJoined{"b", 2});
+  job(seconds(18), MachineLost{"a", "test"});
+  REQUIRE(job.state.expected);
+  CHECK(job.state.expected->time == seconds(5 + 2));
+  CHECK(read_job_state(write_job_state(job.state), "state") == job.state);
+}
+
+// The job file leaves it to the ranks: 20 s pass between their checkpoints, then 30 s; what they
+// write when they are told to end is not counted.
+TEST_CASE("the interval that ranks keep between checkpoints is seen") {
+  JobRules rules = rules_of_test();
+  rules.job.checkpoint_every.reset();
+  Told job(rules);
+  job.run_on({{"a", 4}});
+  job(seconds(11), StepFinished{1, 1, 0.5, seconds(1)});
+  job(seconds(20), CheckpointWritten{1, 10, seconds(3)});
+  CHECK(!job.state.kept_interval);
+  job(seconds(40), CheckpointWritten{1, 30, seconds(3)});
+  job(seconds(70), CheckpointWritten{1, 60, seconds(3)});
+  CHECK(job.state.kept_interval == seconds(30));
+  CHECK(read_job_state(write_job_state(job.state), "state") == job.state);
+  job(seconds(75), MachineLeaves{"a", at(seconds(76)), "test"});
+  job(seconds(76), CheckpointWritten{1, 65, seconds(1)});
+  CHECK(job.state.kept_interval == seconds(30));
 }
 
 TEST_CASE("what ends otherwise than foreseen is foreseen anew") {
