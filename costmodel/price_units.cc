@@ -17,6 +17,7 @@
 #include <algorithm>
 
 #include "core/values/held_parameters.h"
+#include "core/values/term_names.h"
 #include "costmodel/interpolate.h"
 #include "costmodel/links.h"
 #include "costmodel/step_prices.h"
@@ -40,6 +41,17 @@ double busy_share(const std::vector<Collective>& groups) {
   return leaves_node ? kBusyBetweenNodes : kBusyInNode;
 }
 
+// Its backwards hold sums of gradients over micro-batches, as estimates of compiled code do.
+bool prices_sums(const ModelProfile& profile) {
+  return std::any_of(
+      profile.section_types.begin(), profile.section_types.end(), [](const SectionType& type) {
+        if (type.measurements.empty()) return false;
+        const std::vector<TimeTerm>& terms = type.measurements.front().terms;  // as of all its rows
+        return std::any_of(terms.begin(), terms.end(),
+                           [](const TimeTerm& term) { return term.name == kGradientSums; });
+      });
+}
+
 Duration slowest(const ClusterSpec& cluster, CollectiveKind kind,
                  const std::vector<Collective>& groups, Bytes bytes) {
   Duration time{};
@@ -61,6 +73,7 @@ class Traffic {
     // Of a measured profile nobody said that NCCL does it.
     shares_processors_ = !carries_messages_ && profile.training.bucket_parameters > 0;
     copy_rate_ = copies ? kCopyShare * device.memory_bandwidth.value : 0;
+    adds_gradients_ = prices_sums(profile);
     for (std::size_t type = 0; type < of_type_.size(); ++type) of_type_[type] = of(type);
   }
 
@@ -115,19 +128,11 @@ class Traffic {
     const Bytes shard{(gradients.count + holders.shards - 1) / holders.shards};
     unit.reduce += scaled(slowest(cluster, CollectiveKind::kAllReduce, holders.same, shard),
                           factors.reduction);
-    unit.scatter_copy += copy_time(more_than_sums(weights + gradients, gradients));
+    if (!adds_gradients_) unit.scatter_copy += copy_time(weights + gradients);
     if (carries_messages_) {
       unit.gather_busy = unit.gather;
       unit.scatter_busy = unit.scatter + unit.reduce;
     }
-  }
-
-  // An estimated backward reads and writes the gradients that it adds to; FSDP adds up shards only,
-  // so that its copies take their place.
-  [[nodiscard]] Bytes more_than_sums(Bytes copies, Bytes gradients) const {
-    const bool holds_sums = profile_.training.bucket_parameters > 0;
-    return {holds_sums ? std::max<std::int64_t>(copies.count - 2 * gradients.count, 0)
-                       : copies.count};
   }
 
   [[nodiscard]] Duration copy_time(Bytes bytes) const {
@@ -140,6 +145,9 @@ class Traffic {
   const Plan& plan_;
   bool carries_messages_ = false;  // the rank's processor does
   bool shares_processors_ = false;
+  // Backwards hold the reading and writing of gradients that they add to. FSDP adds up shards only;
+  // its copies, which move no more bytes, take the place of that.
+  bool adds_gradients_ = false;
   double copy_rate_ = 0.0;
   std::vector<UnitTimes> of_type_;
 };

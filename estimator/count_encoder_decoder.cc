@@ -73,6 +73,7 @@ void add_cross_work(const Architecture& half, const PairKey& key, SectionCounts&
     layer.forward.products.push_back(product);
     layer.backward.products.push_back({product.rows, product.inner, product.columns, 1.0});
     layer.backward.products.push_back({product.inner, product.columns, product.rows, 1.0});
+    layer.backward.sums += 2.0 * key.decoder.gradient_bytes * product.inner * product.columns;
   }
   const double scores = score_flops(half, key);
   layer.forward.scores += scores;

@@ -456,6 +456,7 @@ SectionCounts count_embedding(const Architecture& model, const CountKey& key) {
   counts.backward.bytes = moved + 4.0 * real(table) * key.element_bytes;
   counts.weight_share = 1.0;
   if (key.tensor_degree > 1) counts.traffic = traffic_of_embedding(tokens_bytes(model, key));
+  counts.forward.copies = counts.backward.copies = torch_copies(model, key, 1);
   counts.boundary = boundary_of(model, key);
   counts.stash = whole(tokens(key) * 8.0);  // token ids
   counts.weight_stash = counts.boundary + counts.stash;

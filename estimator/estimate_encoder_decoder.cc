@@ -99,10 +99,14 @@ class PairEstimate {
     const bool half = bytes_of(request_.arithmetic) == 2;
     TrainingState& state = estimate_.profile.training;
     state.bytes_per_parameter = {half ? 2 : 4};
-    state.bytes_per_gradient = {half ? request_.gradient_bytes : 4};
+    state.bytes_per_gradient = {gradient_bytes()};
     state.optimizer_bytes_per_parameter = {half ? 12 : 8};
     state.bucket_parameters = kBucketParameters;
     state.source = kTraining;
+  }
+
+  [[nodiscard]] int gradient_bytes() const {
+    return bytes_of(request_.arithmetic) == 2 ? request_.gradient_bytes : 4;
   }
 
   [[nodiscard]] PairKey key_of(int degree, int samples, const Lengths& lengths) const {
@@ -113,6 +117,7 @@ class PairEstimate {
     key.attention = kind_of(kernel_);
     key.sequence_parallel = request_.sequence_parallel && degree > 1;
     key.eager = curve_.eager;
+    if (!key.eager) key.gradient_bytes = gradient_bytes();
     PairKey pair{key, key};
     pair.encoder.sequence_length = lengths.encoder;
     pair.decoder.sequence_length = std::max(1, lengths.decoder);

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "core/values/error.h"
+#include "core/values/term_names.h"
 
 namespace penstock {
 namespace {
@@ -53,7 +54,7 @@ constexpr std::array kTerms{std::pair{"matrix products", &WorkTimes::products},
                             std::pair{"attention", &WorkTimes::attention},
                             std::pair{"memory passes", &WorkTimes::memory},
                             std::pair{"casts to 8 bits", &WorkTimes::casts},
-                            std::pair{"gradient sums", &WorkTimes::sums},
+                            std::pair{kGradientSums, &WorkTimes::sums},
                             std::pair{"copies of collectives", &WorkTimes::copies},
                             std::pair{"routing", &WorkTimes::routing},
                             std::pair{"launches", &WorkTimes::launches}};

@@ -2,6 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include "core/values/term_names.h"
+#include "tests/costmodel/clusters.h"
+#include "tests/costmodel/profiles.h"
+
 namespace penstock {
 namespace {
 
@@ -79,6 +83,37 @@ TEST_CASE("sections that differ: a large head is gathered beside the layer befor
 TEST_CASE("no sections take no time") {
   CHECK(run_units({}).forward == 0us);
   CHECK(run_units({}).backward == 0us);
+}
+
+// Two sections of 9 million weights in 4 bytes, with long computes, on 8 replicas under FSDP; rows
+// with that term.
+ComputePrice priced_fsdp(const std::string& term) {
+  Measurement row = measured(1, 0, 100'000'000, 200'000'000);
+  if (!term.empty()) row.terms = {{term, {}, 1ms, {}}};
+  ModelProfile profile = model_of(section_type("layer", 9'000'000, {row}), 2);
+  profile.training.bytes_per_parameter = profile.training.bytes_per_gradient = Bytes{4};
+  profile.training.bucket_parameters = 1000;
+  Plan plan;
+  plan.data = 8;
+  plan.global_batch = 8;
+  plan.device = "gpu";
+  plan.cuts = {0, 2};
+  plan.zero1 = true;
+  plan.sharding = Sharding::kFsdp;
+  const ClusterSpec cluster = eight_per_node(1);
+  const SectionTable table =
+      price_sections(profile, cluster, plan.device, plan.tensor, 1, 0, plan.recompute);
+  REQUIRE(table.why_not == "");
+  return price_stages(profile, cluster, plan, {{&table}}).prices.compute[0];
+}
+
+// Copies of gradients move 8 bytes a weight at 0.9 TB/s, 80 us a section, unless the backward holds
+// as much already: reading and writing the gradients that it adds to. Buckets say nothing of that.
+TEST_CASE("copies of gradients under FSDP take the place of sums, where those are priced") {
+  const ComputePrice without = priced_fsdp(""), with = priced_fsdp(kGradientSums);
+  CHECK(without.backward_sharded - with.backward_sharded == 160us);
+  CHECK(without.forward_sharded == with.forward_sharded);
+  CHECK(priced_fsdp("matrix products").backward_sharded == without.backward_sharded);
 }
 
 }  // namespace

@@ -206,7 +206,17 @@ TEST_CASE("PyTorch's tensor parallelism waits, copies and keeps what it gathered
     CHECK(each.beside_input_gradient == 0);
     CHECK(each.beside_weight_gradient == 0);
   }
+  // The embedding scatters once and gathers once; the head gathers and scatters.
+  const SectionCounts embedding = count_embedding(llama, key);
+  CHECK(embedding.forward.copies == 2.0 * 8192 * 4096 * 2);
+  CHECK(embedding.backward.copies == embedding.forward.copies);
+  const SectionCounts head = count_end(llama, EndKind::kNormAndHead, key);
+  CHECK(head.forward.copies == embedding.forward.copies);
+  CHECK(head.backward.copies == embedding.forward.copies);
+  // What was gathered for the head, and its whole gradient, beside the logits' of 2 and 4 bytes.
+  CHECK(head.working_peak == Bytes{2 * 8192 * 4096 * 2 + 8192 * 16'032 * (2 + 4)});
   key.tensor_degree = 1;
   key.sequence_parallel = false;
   CHECK(count_layer(llama, LayerKind::kDense, key).forward.copies == 0.0);
+  CHECK(count_embedding(llama, key).forward.copies == 0.0);
 }

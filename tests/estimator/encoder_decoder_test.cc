@@ -94,6 +94,18 @@ TEST_CASE("cross attention follows both lengths") {
   CHECK(count_decoder_embedding(model, pair).boundary == Bytes{(3 + 5) * 8 * 2});
 }
 
+// 8 wide, one head of width 8, inner width 16: 4 matrices of attention and 2 of the perceptron; 4
+// more of attention to the encoder's output.
+TEST_CASE("each micro-batch adds its gradients to those before, cross attention's included") {
+  const EncoderDecoder model = read(config(8, 8, 1, 16, 1));
+  CountKey key;
+  key.gradient_bytes = 4;
+  const PairKey pair{key, key};
+  CHECK(count_decoder_layer(model, pair).backward.sums == 8.0 * (8 * 8 * 8 + 2 * 8 * 16));
+  CHECK(count_layer(model.encoder, LayerKind::kDense, key).backward.sums ==
+        8.0 * (4 * 8 * 8 + 2 * 8 * 16));
+}
+
 TEST_CASE("sections of the encoder have rows by its length, those of the decoder by both") {
   const EncoderDecoder model = read(config(512, 64, 8, 2048, 2));
   const Estimate estimate = estimate_encoder_decoder(model, a100(), shipped_efficiency(),
