@@ -147,6 +147,7 @@ const ScheduleKind kDualPipeV = {
     .map = StageMap::kV,
     .fewest_chunks = 2,
     .most_chunks = 2,
+    .enough_micro_batches = [](int ranks) { return 2 * ranks + 1; },  // one rank overlaps the third
     .why_not = [](const ScheduleShape& shape) { return why_too_few("dualpipe-v", shape); },
     .generate = generate_on_v,
 };

@@ -67,6 +67,7 @@ const ScheduleKind kZbV = {
     .map = StageMap::kV,
     .fewest_chunks = 2,
     .most_chunks = 2,
+    .enough_micro_batches = [](int ranks) { return 2 * ranks; },
     .generate = generate_schedule,
 };
 
