@@ -15,6 +15,7 @@
 #include "report/fit_lines.h"
 #include "report/measures.h"
 #include "report/plan_table.h"
+#include "report/simpler_plan.h"
 #include "report/table.h"
 #include "report/words.h"
 
@@ -170,6 +171,24 @@ std::string not_modelled_of(const PlanAnswer& about) {
   return "Not modelled: " + joined(about.not_modelled, "; ") + ".";
 }
 
+// By its number where the table has it.
+std::string simpler_of(const SearchResult& result, const std::vector<std::size_t>& rows) {
+  const auto place = simpler_plan(result.best);
+  if (!place) return "";
+  const RankedPlan& best = result.best.front();
+  const auto& [plan, evaluation] =
+      std::tie(result.best[*place].plan, result.best[*place].evaluation);
+  const auto row = std::find(rows.begin(), rows.end(), *place);
+  const std::string name =
+      row != rows.end()
+          ? fmt::format("plan {}", row - rows.begin() + 1)
+          : fmt::format("{}{}, mbs {}{}", degrees_text(plan),
+                        plan.chunks > 1 ? fmt::format(", VP {}", plan.chunks) : "",
+                        micro_batch_size_text(plan), plan.pipeline > 1 ? ", " + plan.schedule : "");
+  return fmt::format("Nearly as fast and simpler: {} ({}), +{}.", name, simpler_in(plan, best.plan),
+                     percent(more_speed(evaluation.step_time, best.evaluation.step_time)));
+}
+
 std::string next_of(const PlanAnswer& about, bool is_short) {
   if (about.next.empty()) return "";
   const std::string hint = "add -v for the whole report" + about.hint;
@@ -197,7 +216,7 @@ std::string rivals_of(const SearchResult& result, const PlanAnswer& about) {
 // What may be left out where there is little room.
 struct Room {
   std::size_t plans = 5;
-  bool blanks = true, legend = true, rerun = true;
+  bool blanks = true, legend = true, rerun = true, simpler = true;
 };
 
 std::string answer_in(const SearchResult& result, const PlanAnswer& about, const Room& room) {
@@ -209,11 +228,12 @@ std::string answer_in(const SearchResult& result, const PlanAnswer& about, const
     return words.empty() ? "" : wrapped(words, about.width, "", "");
   };
   return text(about.question) + '\n' + text(plan_sentence(best.plan, best.evaluation, about)) +
+         text(not_modelled_of(about)) + (room.simpler ? text(simpler_of(result, rows)) : "") +
          (about.training ? text(training_sentence(*about.training)) : "") + '\n' +
          table.text(about.width) +
          (room.legend ? text(legend_of(about, shown_of(result, rows, about).mfu, table)) : "") +
-         text(ties_of(result, rows) + proof_of(result)) + rivals_of(result, about) +
-         text(not_modelled_of(about)) + blank + next_of(about, !room.rerun);
+         text(ties_of(result, rows) + proof_of(result)) + rivals_of(result, about) + blank +
+         next_of(about, !room.rerun);
 }
 
 std::size_t lines_of(const std::string& text, std::size_t width) {
@@ -262,7 +282,12 @@ std::string plan_answer(const SearchResult& result, const PlanAnswer& about) {
     text = answer_in(result, about, room);
   }
   while (is_long() && room.plans > 1) {
-    --room.plans;
+    // A second plan says more than that a third is simpler.
+    if (room.plans == 2 && room.simpler) {
+      room.simpler = false;
+    } else {
+      --room.plans;
+    }
     text = answer_in(result, about, room);
   }
   return text;

@@ -9,8 +9,8 @@
 
 namespace penstock {
 
-// Short phrases. A model with experts misses expert parallelism most; what the search had to leave
-// out for its size is named, too.
+// Short phrases: of a measured model with experts, ranks of experts; of an estimated one, parts of
+// its config.json that the estimate leaves out, loads of experts that differ, and layers that do.
 std::vector<std::string> not_modelled_here(const Question& question);
 
 }  // namespace penstock

@@ -1,0 +1,51 @@
+#include "report/simpler_plan.h"
+
+#include <doctest/doctest.h>
+
+#include "tests/report/results.h"
+
+using namespace penstock;
+
+namespace {
+
+// PP 16 in 100 ms, then others.
+std::vector<RankedPlan> deep_first() {
+  std::vector<RankedPlan> plans(5, tests::ranked());
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    plans[i].plan.pipeline = 16;
+    plans[i].plan.schedule = "zb-h1";
+    plans[i].evaluation.step_time = std::chrono::microseconds(100'000 + 500 * i);
+  }
+  return plans;
+}
+
+}  // namespace
+
+TEST_CASE("the simplest plan within 2 % is found, and what is simpler of it said") {
+  std::vector<RankedPlan> plans = deep_first();
+  CHECK_FALSE(simpler_plan(plans));  // all alike
+  plans[1].plan.pipeline = 8;
+  plans[2].plan.pipeline = 4;
+  plans[3].plan.pipeline = 4;
+  CHECK(simpler_plan(plans) == 2);
+  CHECK(simpler_in(plans[2].plan, plans[0].plan) == "PP 4 for 16");
+  plans[3].plan.schedule = "1f1b";
+  CHECK(simpler_plan(plans) == 3);
+  CHECK(simpler_in(plans[3].plan, plans[0].plan) == "PP 4 for 16, 1f1b");
+  plans[4].plan.pipeline = 2;
+  CHECK(simpler_plan(plans) == 4);  // 102 ms is 2 % more
+  plans[4].evaluation.step_time += std::chrono::nanoseconds(1);
+  CHECK(simpler_plan(plans) == 3);
+  CHECK_FALSE(simpler_plan({}));
+}
+
+TEST_CASE("what is simpler in one way and less so in another is no simpler plan") {
+  std::vector<RankedPlan> plans = deep_first();
+  plans[1].plan.pipeline = 4;
+  plans[1].plan.context = 2;
+  CHECK_FALSE(simpler_plan(plans));
+  plans[0].plan.context = 2;
+  plans[0].plan.expert = 2;
+  CHECK(simpler_plan(plans) == 1);
+  CHECK(simpler_in(plans[1].plan, plans[0].plan) == "PP 4 for 16, 3 kinds of parallelism for 4");
+}
