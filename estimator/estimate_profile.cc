@@ -32,8 +32,8 @@ constexpr std::array kRecomputes{std::pair{Recompute::kSelective, "selective"},
 // distributed_data_parallel.py) on up to 40 replicas.
 constexpr std::int64_t kBucketParameters = 40'000'000;
 
-// Of models with experts: half as wide again as what left-out runs lay within (docs/accuracy.md),
-// since there are but five, all of one software.
+// Of models with experts: assumed, twice the largest errors of the six published runs that the two
+// figures of experts were chosen on (docs/accuracy.md), which are too few to count.
 constexpr ErrorBand kErrorOfExperts{0.21, 0.25};
 
 // Indices into the profile's sources.
@@ -108,6 +108,7 @@ class ProfileEstimate {
   Estimate run() {
     check();
     estimate_.error = error_;
+    estimate_.basis = basis();
     ModelProfile& profile = estimate_.profile;
     profile.name = model_.name + " (estimated)";  // what every output shows
     add_sources();
@@ -143,6 +144,13 @@ class ProfileEstimate {
                       " tokens, but the model has " + std::to_string(model_.positions) +
                       " learned positions\nhelp: shorten --sequence-length");
     }
+  }
+
+  // Those in 8 bits and those of generations that no run had are as wide as somebody thought right.
+  [[nodiscard]] ErrorBasis basis() const {
+    if (model_.experts || float8_ != nullptr) return ErrorBasis::kAssumed;
+    if (curve_.eager) return ErrorBasis::kPasses;
+    return curve_.generation == "any" ? ErrorBasis::kAssumed : ErrorBasis::kRuns;
   }
 
   void add_sources() {

@@ -247,10 +247,27 @@ void add_device(EstimatedModel& estimated, const EstimatedModel& other) {
   ErrorBand& error = estimated.estimate.error;
   error.below = std::max(error.below, other.estimate.error.below);
   error.above = std::max(error.above, other.estimate.error.above);
+  if (other.estimate.basis == ErrorBasis::kAssumed) estimated.estimate.basis = ErrorBasis::kAssumed;
   const bool same = other.request.arithmetic == estimated.request.arithmetic;
   estimated.also_for.push_back(
       other.device.name + (same ? "" : " in " + std::string(name_of(other.request.arithmetic))));
 }
+
+namespace {
+
+const char* takers_of(ErrorBasis basis) {
+  switch (basis) {
+    case ErrorBasis::kRuns:
+      return "nine of ten published runs took";
+    case ErrorBasis::kPasses:
+      return "nine of ten measured passes over models took";
+    case ErrorBasis::kAssumed:
+      break;
+  }
+  return "a step is assumed to take";
+}
+
+}  // namespace
 
 std::vector<std::string> gradient_names() { return {"float32", "bfloat16"}; }
 std::vector<std::string> attention_names() {
@@ -261,10 +278,12 @@ std::string headline_of(const EstimatedModel& estimated) {
   std::vector<std::string> devices{estimated.device.name};
   devices.insert(devices.end(), estimated.also_for.begin(), estimated.also_for.end());
   return fmt::format(
-      "estimated for {}, {}: nothing was measured; nine of ten published runs took between {} less "
-      "and {} more time than such an estimate",
+      "estimated for {}, {}: nothing was measured; {} between {} less and {} more time than such "
+      "an "
+      "estimate",
       joined(devices, " and "), name_of(estimated.request.arithmetic),
-      percent(estimated.estimate.error.below), percent(estimated.estimate.error.above));
+      takers_of(estimated.estimate.basis), percent(estimated.estimate.error.below),
+      percent(estimated.estimate.error.above));
 }
 
 std::vector<std::string> notes_of(const EstimatedModel& estimated) {

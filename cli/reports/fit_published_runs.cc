@@ -235,17 +235,16 @@ class RunsFit {
     for (const auto& [generation, share] : fitted->products) sum += share;
     const double mean = sum / static_cast<double>(fitted->products.size());
     std::vector<Deviation> found;
-    bool any_in_fit = false, in_interval = true;
+    bool any_in_fit = false;
     for (const Known& one : known_) {
       if (one.run->set != set) continue;
       any_in_fit = any_in_fit || one.run->in_fit;
-      in_interval = in_interval && one.run->in_interval;
       const auto own = fitted->products.find(one.generation());
       const Shares shares{own == fitted->products.end() ? mean : own->second, fitted->memory};
       found.push_back(
           {one.generation(), set, one.run->seconds / seconds_at(*one.run, shares) - 1.0});
+      if (one.run->in_interval) deviations_.push_back(found.back());
     }
-    if (in_interval) deviations_.insert(deviations_.end(), found.begin(), found.end());
     efficiency_.left_out.push_back(left_out("runs " + set, found, any_in_fit));
   }
 

@@ -225,7 +225,18 @@ void keep_float8_and_experts(Efficiency& efficiency) {
       curve.terms.experts = known.terms.experts;
       curve.terms.routing_s = known.terms.routing_s;
     }
-    if (known.width == "float8") efficiency.curves.push_back(known);
+    if (known.width != "float8") continue;
+    // Of an 8-bit curve only the share of products counts; all else is its generation's in 16 bits.
+    EfficiencyCurve kept = known;
+    const auto is_wide = [&](const EfficiencyCurve& curve) {
+      return curve.generation == known.generation && curve.width == "half";
+    };
+    const auto wide = std::find_if(efficiency.curves.begin(), efficiency.curves.end(), is_wide);
+    if (wide != efficiency.curves.end()) {
+      kept.terms = wide->terms;
+      kept.terms.products = known.terms.products;
+    }
+    efficiency.curves.push_back(kept);
   }
 }
 

@@ -323,8 +323,9 @@ class ArchitectureReader {
     }
     const AttentionWindow window = read_attention_window(fields_, family(), model_.layers);
     if (window.tokens > 0 && !family().causal) {
-      assume("attention reaches over the whole sequence, where in some layers it reaches " +
-             std::to_string(window.tokens) +
+      const std::string where = window.layers < model_.layers ? "some" : "all";
+      assume("attention reaches over the whole sequence, where in " + where +
+             " layers it reaches " + std::to_string(window.tokens) +
              " tokens: longer sequences take less time than estimated");
       return;
     }

@@ -38,9 +38,14 @@ struct EstimateRequest {
   int gradient_bytes = 4;
 };
 
+// What nine of ten lay within the error of: published steps, or passes over measured profiles, that
+// a fit had not seen. Assumed: none were counted, or not of such models.
+enum class ErrorBasis { kRuns, kPasses, kAssumed };
+
 struct Estimate {
   ModelProfile profile;
   ErrorBand error;  // of the curve it went by
+  ErrorBasis basis = ErrorBasis::kAssumed;
   // What it rests on, in words, beyond the fields of Architecture.
   std::vector<std::string> assumptions;
 };

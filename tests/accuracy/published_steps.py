@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Step times that others published, predicted by `penstock predict` from sizes and datasheets.
 
-usage: published_steps.py PENSTOCK [--rows] [--only TEXT]
+usage: published_steps.py PENSTOCK [--rows] [--only TEXT] [--gathers]
 
 The runs are in published_steps.json, which names their sources; 39 of the 344 are in the fit of
 data/efficiency/cases.json. Prints by set: mean and median error, how many lie in their interval, how many are
-said not to fit, though all of them ran. --rows: every run. --only: the sets with TEXT in their names. MPT's
+said not to fit, though all of them ran. --rows: every run. --only: the sets with TEXT in their names. --gathers: of
+MPT's runs of up to 4,096 tokens, how the share of the step that the prediction lacks follows, by least squares, the
+share that one gather of all layers would take (2 bytes a weight, 361 GB/s), which its trainer does not prefetch. MPT's
 trainer shards everything (FSDP), MaxText too (as ZeRO-3, without PyTorch's copies); NeMo and InternEvo shard the
 optimizer's state. InternEvo's nodes have 50 GB/s, said by a cluster file.
 """
@@ -113,12 +115,29 @@ class Predicting:
         return prediction["step_time_ns"] * 1e-9 / run["seconds"] - 1.0, inside, answer["fits"]
 
 
+def gather_share(run):
+    """Of a step, what one gather of all layers in every micro-batch would take."""
+    layers, width, _ = (int(number) for number in run["model"].removeprefix("mpt:").split("x"))
+    others = (run["gpus"] - 1) / run["gpus"]
+    micro_batches = run["gbs"] / run["gpus"] / run["mbs"]
+    return layers * 2 * 12 * width**2 * others / 361e9 * micro_batches / run["seconds"]
+
+
+def print_gathers(runs):
+    runs = [(gather_share(run), -error) for run, (error, _, _) in runs
+            if run["model"].startswith("mpt:") and run["device"] == "h100-sxm" and run["seq"] <= 4096]
+    x, y = (statistics.mean(column) for column in zip(*runs))
+    slope = sum((a - x) * (b - y) for a, b in runs) / sum((a - x) ** 2 for a, _ in runs)
+    print(f"{len(runs)} runs of MPT on H100, up to 4,096 tokens: missing {100 * (y - slope * x):.1f} % "
+          f"+ {slope:.2f} times the share of one gather")
+
+
 def main():
     if len(sys.argv) < 2:
         sys.exit(__doc__)
     only = sys.argv[sys.argv.index("--only") + 1] if "--only" in sys.argv else ""
     published = without_comments(os.path.join(HERE, "published_steps.json"))
-    every = []
+    every, by_run = [], []
     with tempfile.TemporaryDirectory() as folder:
         predict = Predicting(sys.argv[1], folder, published["models"])
         for name, runs in published["sets"].items():
@@ -128,6 +147,7 @@ def main():
             with ThreadPoolExecutor(2) as two:
                 results = list(two.map(lambda run, name=name: predict(name, run), runs))
             every += results
+            by_run += zip(runs, results)
             errors = [error for error, _, _ in results]
             print(f"| {name} | {len(runs)} | {100 * statistics.mean(map(abs, errors)):.1f} % "
                   f"| {100 * statistics.median(errors):+.1f} % | {sum(inside for _, inside, _ in results)} "
@@ -136,6 +156,8 @@ def main():
                 for run, (error, inside, fits) in zip(runs, results):
                     print(f"    {run['model']} {run['gpus']} {layout(name, run)}: {run['seconds']} s "
                           f"{100 * error:+.1f} %{'' if inside else ' outside'}{'' if fits else ' does not fit'}")
+    if "--gathers" in sys.argv:
+        print_gathers(by_run)
     inside = sum(inside for _, inside, _ in every)
     print(f"{inside} of {len(every)} inside, {100 * inside / len(every):.0f} %")
 
