@@ -1,3 +1,5 @@
+// LibTorch's own number of threads does not reach an OpenBLAS that has threads of its own (Debian's
+// does), which would take all processors for every product of matrices.
 #include "training/torch/library.h"
 
 #include <algorithm>
@@ -5,6 +7,7 @@
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
+#include <dlfcn.h>
 #include <torch/version.h>
 
 #include "core/values/units.h"
@@ -23,7 +26,14 @@ Duration processor_time() {
 
 std::string library_name() { return "LibTorch " TORCH_VERSION; }
 
-void set_library_threads(int threads) { at::set_num_threads(threads); }
+void set_library_threads(int threads) {
+  at::set_num_threads(threads);
+  using SetThreads = void (*)(int);
+  // Nothing where LibTorch found another BLAS.
+  static const auto of_blas =
+      reinterpret_cast<SetThreads>(dlsym(RTLD_DEFAULT, "openblas_set_num_threads"));
+  if (of_blas != nullptr) of_blas(threads);
+}
 
 double matmul_gigaflops() {
   constexpr long kWidth = 512;
