@@ -233,7 +233,10 @@ class ModelMeasuring {
  private:
   // The ranks beside take rank 0's word for it.
   void see_archive(const Model& model) {
-    if (beside_.rank() == 0) samples_.remarks = model.check_division(question_.sequence_length);
+    if (beside_.rank() == 0) {
+      model.check_division(question_.sequence_length);
+      samples_.remarks = model.remarks(question_.sequence_length);
+    }
     samples_.division = model.division(question_.sequence_length);
     tell_sizes_apart(model, question_, samples_.outline);
   }

@@ -60,9 +60,7 @@ class BuiltInModel : public Model {
     const bool is_head = section + 1 == static_cast<int>(outline_.sections.size());
     return section == 0 || (description_.family == ModelFamily::kT5 && !is_head);
   }
-  std::vector<std::string> check_division(std::int64_t /*tokens*/) const override {
-    return {};  // its sections are all there is
-  }
+  void check_division(std::int64_t /*tokens*/) const override {}  // its sections are all there is
 
  private:
   [[nodiscard]] Boundary t5_boundary(int section, const BoundaryShape& shape) const {

@@ -47,8 +47,12 @@ class Model {
   [[nodiscard]] virtual std::vector<std::string> inputs() const { return {"tokens"}; }
   [[nodiscard]] virtual bool reads_inputs(int section) const { return section == 0; }
   // Error{kBadInput} unless the sections, one after the other, compute exactly what the whole model
-  // computes, gradients included. What a person should know of a model that does, a sentence each.
-  virtual std::vector<std::string> check_division(std::int64_t tokens) const = 0;
+  // computes, gradients included.
+  virtual void check_division(std::int64_t tokens) const = 0;
+  // What a person should know of a model that is trained, a sentence each. It may run the whole.
+  [[nodiscard]] virtual std::vector<std::string> remarks(std::int64_t /*tokens*/) const {
+    return {};
+  }
   // What the sections of an archive hand on, for ModelDescription::division.
   [[nodiscard]] virtual std::optional<ArchiveDivision> division(std::int64_t /*tokens*/) const {
     return std::nullopt;

@@ -137,11 +137,10 @@ class ScriptModel : public Model {
 
   // Gradients of a section are compared and dropped behind its backward, so that no more than the
   // gradients of the whole and the sections' weights are in memory at once.
-  std::vector<std::string> check_division(std::int64_t tokens) const override {
+  void check_division(std::int64_t tokens) const override {
     const std::scoped_lock lock(generator_lock());
     Run expected = whole_run(inputs_of(2, tokens, {}), tokens);
-    std::vector<std::string> remarks = std::move(expected.remarks);
-    if (!is_divided()) return remarks;
+    if (!is_divided()) return;
     // A bias in front of a norm has a gradient of zero, and what is left of it is rounding.
     double largest = 0.0;
     for (const auto& [name, gradient] : expected.gradients) {
@@ -159,6 +158,16 @@ class ScriptModel : public Model {
       }
     });
     if (!expected.gradients.empty()) refuse_gradient(expected.gradients.begin()->first);
+  }
+
+  // Of forward as it trains: the second time it finds the buffers as the first time left them.
+  std::vector<std::string> remarks(std::int64_t tokens) const override {
+    const std::scoped_lock lock(generator_lock());
+    const std::vector<ScriptWeight> weights = all_weights(weights_);
+    const torch::jit::Module module = load_archive(description_);
+    const auto whole = whole_section(module, weights, {.type = {}, .training = false});
+    std::vector<std::string> remarks = remarks_of(*whole, module, inputs_of(2, tokens, {}));
+    let_go_of_tensors(module);
     return remarks;
   }
 
@@ -166,7 +175,6 @@ class ScriptModel : public Model {
   struct Run {
     at::Tensor result;
     std::map<std::string, at::Tensor> gradients;  // by the first name of the weight
-    std::vector<std::string> remarks;
     void add(const std::string& name, const at::Tensor& gradient) {
       if (!gradient.defined()) return;
       at::Tensor& sum = gradients[name];
@@ -212,12 +220,10 @@ class ScriptModel : public Model {
     for (std::size_t i = 0; i < weights.size(); ++i) {
       run.add(weights[i].name, whole->weights()[i].grad());
     }
-    run.remarks = remarks_of(*whole, module, inputs);
     let_go_of_tensors(module);
     return run;
   }
 
-  // Of forward as it trains: the second time it finds the buffers as the first time left them.
   [[nodiscard]] static std::vector<std::string> remarks_of(SectionModule& whole,
                                                            const torch::jit::Module& module,
                                                            const Tensors& inputs) {
