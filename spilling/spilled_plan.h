@@ -18,10 +18,17 @@ namespace penstock {
 // 2101.06840, "CPU-Adam"; assumed of other machines).
 inline constexpr double kHostUpdatePsPerParameter = 220.0;
 
+// What the host does behind the copy of a gradient, in picoseconds per parameter.
+struct HostOptimizer {
+  double update = kHostUpdatePsPerParameter;
+  double norm = 0.0;  // squares, where gradients are clipped; 0: beside the copies at no cost
+};
+
 struct SpillQuestion {
   PlanInputs inputs;
   std::string device;  // a type of the cluster
   HostOfNode host;
+  HostOptimizer optimizer{};
   int global_batch = 1;
   int sequence_length = 0;
   std::optional<int> micro_batch_size;  // else every measured one that divides the batch

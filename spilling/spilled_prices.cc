@@ -1,8 +1,8 @@
 // A unit that goes back through a shard repeats its forward first, keeping all activations of one
 // micro-batch, so that backward prices hold both; of forward units only the input of the shard is
 // kept (on the device: a stash of one boundary per micro-batch). Where the optimizer runs on the
-// host, a copy back takes as long as the longer of the copy of the gradients and the update, which
-// follow each other piece by piece.
+// host, a copy back goes section by section: while the gradient of one is under way, the one before
+// is updated, and the copy ends with the last update, as SpilledWork does it.
 #include "spilling/spilled_prices.h"
 
 #include <algorithm>
@@ -42,6 +42,10 @@ std::int64_t between(const std::vector<std::int64_t>& sums, int first, int end) 
   return sums[static_cast<std::size_t>(end)] - sums[static_cast<std::size_t>(first)];
 }
 
+Duration of_parameters(std::int64_t count, double picoseconds) {
+  return round_up_to_ns(static_cast<double>(count) * picoseconds * 1e-12);
+}
+
 }  // namespace
 
 SpillPrices::SpillPrices(const SpillQuestion& question, int micro_batch_size)
@@ -49,7 +53,14 @@ SpillPrices::SpillPrices(const SpillQuestion& question, int micro_batch_size)
       device_(device_cluster(*question.inputs.cluster, question.device, question.inputs.reserve)),
       sums_(sum_sections(*question.inputs.profile, *question.inputs.cluster, question.device, 1,
                          micro_batch_size, question.sequence_length, kNoRecompute)),
-      ties_(*question.inputs.profile, 1) {}
+      ties_(*question.inputs.profile, 1) {
+  const HostOptimizer& host = question.optimizer;
+  for (int i = 0; i < sections(); ++i) {
+    const State state = state_of(i, i + 1);
+    copied_.push_back(copy_time(state.gradients));
+    behind_.push_back(of_parameters(state.count, question.clips ? host.norm : host.update));
+  }
+}
 
 SpillPrices::State SpillPrices::state_of(int first, int end) const {
   const TrainingState& training = question_.inputs.profile->training;
@@ -71,14 +82,21 @@ std::int64_t SpillPrices::kept_bytes(const SpillChoice& choice, const State& sta
   return state.parameters + state.optimizer + (choice.passes > 1 ? state.gradients : 0);
 }
 
-Duration SpillPrices::store_time(const SpillChoice& choice, const State& state) const {
+Duration SpillPrices::store_time(const SpillChoice& choice, int first, int end) const {
+  const State state = state_of(first, end);
   if (choice.update == UpdatePlace::kDevice) return copy_time(kept_bytes(choice, state));
-  if (question_.clips) return copy_time(state.gradients);
-  return std::max(copy_time(state.gradients), update_time(state));
+  const Duration all = copy_time(state.gradients);
+  Duration there{}, done{};
+  for (int i = first; i < end; ++i) {
+    const auto s = static_cast<std::size_t>(i);
+    there = std::min(there + copied_[s], all);  // without what rounding adds
+    done = std::max(there, done) + behind_[s];
+  }
+  return std::max(all, done);
 }
 
-Duration SpillPrices::update_time(const State& state) {
-  return round_up_to_ns(static_cast<double>(state.count) * kHostUpdatePsPerParameter * 1e-12);
+Duration SpillPrices::update_time(const State& state) const {
+  return of_parameters(state.count, question_.optimizer.update);
 }
 
 ShardTime SpillPrices::time_of(const SpillChoice& choice, int first, int end) const {
@@ -88,7 +106,7 @@ ShardTime SpillPrices::time_of(const SpillChoice& choice, int first, int end) co
   time.backward = Duration{between(sums_.fused_backward, first, end) * choice.micro_batches};
   time.load = copy_time(choice.update == UpdatePlace::kDevice ? kept_bytes(choice, state)
                                                               : state.parameters);
-  time.store = store_time(choice, state);
+  time.store = store_time(choice, first, end);
   return time;
 }
 

@@ -52,10 +52,10 @@ class SpillPrices {
   };
   [[nodiscard]] State state_of(int first, int end) const;
   [[nodiscard]] Duration copy_time(std::int64_t bytes) const;
-  [[nodiscard]] static Duration update_time(const State& state);
+  [[nodiscard]] Duration update_time(const State& state) const;
   // With the optimizer on the device: all that a shard keeps from pass to pass, or step to step.
   [[nodiscard]] static std::int64_t kept_bytes(const SpillChoice& choice, const State& state);
-  [[nodiscard]] Duration store_time(const SpillChoice& choice, const State& state) const;
+  [[nodiscard]] Duration store_time(const SpillChoice& choice, int first, int end) const;
   [[nodiscard]] std::int64_t largest_boundary() const;
   void set_shard(const SpillChoice& choice, const ShardCuts& cuts, int shard,
                  StagePrices& prices) const;
@@ -66,6 +66,7 @@ class SpillPrices {
   DeviceCluster device_;
   SectionSums sums_;
   TiedParameters ties_;
+  std::vector<Duration> copied_, behind_;  // by section: its gradient, and what follows on the host
 };
 
 }  // namespace penstock

@@ -27,6 +27,9 @@
 namespace penstock {
 namespace {
 
+// What `profile` calls the device type of a machine without GPUs; the host is then the same.
+constexpr const char* kCpu = "cpu";
+
 struct KnownHost {
   HostOfNode host;
   std::string from;  // in words
@@ -89,12 +92,22 @@ KnownHost host_asked(const Question& question, const SpillOptions& options,
   return host;
 }
 
+// Of a profile of CPUs the optimizer was measured where it runs, on one thread.
+std::optional<HostOptimizer> measured_optimizer(const ModelProfile& profile,
+                                                const std::string& device) {
+  const TrainingState& training = profile.training;
+  if (device != kCpu || !training.optimizer_ps_per_parameter) return std::nullopt;
+  return HostOptimizer{static_cast<double>(*training.optimizer_ps_per_parameter),
+                       static_cast<double>(training.norm_ps_per_parameter)};
+}
+
 SpillQuestion spill_question(const Question& question, const std::string& device,
                              const HostOfNode& host) {
   SpillQuestion asked;
   asked.inputs = question.inputs();
   asked.device = device;
   asked.host = host;
+  asked.optimizer = measured_optimizer(question.profile.value, device).value_or(HostOptimizer{});
   asked.global_batch = question.request.global_batch;
   asked.sequence_length = question.request.sequence_length > 0
                               ? question.request.sequence_length
@@ -118,21 +131,26 @@ std::string partition_words(const std::string& partitioner) {
   return partitioner == "pilot" ? "the greedy partition" : "the best partition";
 }
 
-std::vector<std::string> notes_of(const SpilledPlan& plan, const KnownHost& host) {
+std::string update_note(const Question& question, const SpilledPlan& plan) {
   const bool clips = plan.file.executor.optimizer == OptimizerGate::kGlobalBarrier;
+  const auto measured = measured_optimizer(question.profile.value, plan.file.plan.device);
+  return fmt::format("{}the host updates a billion parameters in {} s, as {}, {}.",
+                     measured ? "Measured: " : "Assumed: ",
+                     significant(measured.value_or(HostOptimizer{}).update * 1e-3, 2),
+                     measured ? "the profile has it of one thread" : "ZeRO-Offload's Adam does",
+                     clips
+                         ? "all of them behind the last copy back, since gradients are clipped"
+                         : "beside the copies back; clipping by the global norm (--clipping) puts "
+                           "all updates behind the last of them");
+}
+
+std::vector<std::string> notes_of(const Question& question, const SpilledPlan& plan,
+                                  const KnownHost& host) {
   std::vector<std::string> notes;
   notes.push_back(
       fmt::format("Host link: {} GB/s, {}; {}.", significant(host.host.bandwidth.value / 1e9, 4),
                   host.host.duplex ? "both ways at once" : "shared by both directions", host.from));
-  if (plan.update == UpdatePlace::kHost) {
-    notes.push_back(
-        fmt::format("Assumed: the host updates a billion parameters in {} s, as ZeRO-Offload's "
-                    "Adam does, {}.",
-                    significant(kHostUpdatePsPerParameter * 1e-3, 2),
-                    clips ? "all of them behind the last copy back, since gradients are clipped"
-                          : "beside the copies back; clipping by the global norm (--clipping) puts "
-                            "all updates behind the last of them"));
-  }
+  if (plan.update == UpdatePlace::kHost) notes.push_back(update_note(question, plan));
   return notes;
 }
 
@@ -172,7 +190,7 @@ SpillReport report_of(const Question& question, const SpilledPlan& plan, const K
   report.host_memory = host.host.memory;
   report.loaded = plan.loaded;
   report.stored = plan.stored;
-  report.notes = notes_of(plan, host);
+  report.notes = notes_of(question, plan, host);
   return report;
 }
 

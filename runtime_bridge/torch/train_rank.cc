@@ -246,10 +246,12 @@ class Rank {
     return work;
   }
 
-  static void tell_pilot(const PilotStep& pilot, const TrainHooks& hooks) {
+  // A GPU is not made smaller (rank_device.h): pilot_step() looks at what the step held.
+  void tell_pilot(const PilotStep& pilot, const TrainHooks& hooks) const {
     hooks.note("pilot: a step held " + to_text(pilot.peak) + " at most, of the " +
-               to_text(pilot.room) + " that it was given, and took " + to_text(pilot.time) +
-               " without a limit to its copies");
+               to_text(pilot.room) +
+               (device_->is_gpu() ? " that it may hold" : " that it was given") + ", and took " +
+               to_text(pilot.time) + " without a limit to its copies");
   }
 
   // Where more than the optimizer's state is sharded, memory is why.

@@ -3,13 +3,19 @@
 compares both with their plans.
 
     spilled_run.py PENSTOCK FOLDER [--steps N] [--tolerance-percent X] [--links GB/S,...] [--budget S]
-                   [--keep-profile] [--only PART]
+                   [--keep-profile] [--only PART] [--jobs KIND,...] [--shorter N]
 
-PART: profile, spilled or jobs. Nothing is fitted: the plans rest on profiles as measured before. The machine
-should do nothing else meanwhile: the script says what other programs took of it, repeats a profile beside which
-they took more than --quiet (a tenth of a processor), and counts only the steps beside which they took less. Files
-stay in FOLDER. Exit code 1 when a run is off by more than the tolerance, holds more memory than
-predicted, when killing a job changes another's losses, or when too few steps were undisturbed.
+PART: profile, spilled, jobs (timed, and each killed once) or kills (only that, whatever else runs). Nothing is fitted:
+the plans rest on profiles as measured before. The machine should do nothing else meanwhile: the script says what other
+programs took of it, repeats a profile beside which they took more than --quiet (a tenth of a processor), and counts
+only the steps beside which they took less. Files stay in FOLDER. In pieces of at most four minutes on two processors:
+
+    --only profile
+    --only spilled --keep-profile --links 0.2
+    --only jobs --keep-profile --jobs plain
+
+Exit code 1 when a run is off by more than the tolerance, holds more memory than predicted, when killing a job changes
+another's losses, or when too few steps were undisturbed.
 """
 
 import argparse
@@ -26,11 +32,14 @@ import time
 MODEL = ["gpt", "--layers", "24", "--hidden", "256", "--heads", "4", "--positions", "128"]
 SIZES = ["--micro-batch-sizes", "1,2", "--sequence-length", "128"]
 SMALL = ["gpt", "--layers", "2", "--hidden", "128", "--heads", "4", "--positions", "128"]
-LINKS = "0.05,0.2"  # GB/s: with the latter a load takes about as long as a forward unit
+LINKS = "0.05,0.2,1"  # GB/s: with the second a load takes about as long as a forward unit
 LEAST_STEPS = 3  # that must have been undisturbed
 TIMES_LARGER = 8
 JOB_STEPS = {"plain": (160, 240, 320, 400), "spilled": (12, 16, 20, 24)}
+JOBS = ("job0", "job1", "job2", "job3")
+SHORTER = 4  # runs in which a job is killed
 SLOW_LINK = "0.005"
+RETRIES = 90  # seconds behind which a profile is not measured again
 
 
 def run(program, *arguments, allowed=(0,)):
@@ -43,6 +52,13 @@ def run(program, *arguments, allowed=(0,)):
 def losses_of(path):
     with open(path, encoding="utf-8") as log:
         return [json.loads(line)["loss"] for line in list(log)[1:]]
+
+
+def steps_in(path):
+    if not os.path.exists(path):
+        return 0
+    with open(path, encoding="utf-8") as log:
+        return log.read().count("\n") - 1
 
 
 def of_process(pid):
@@ -102,8 +118,8 @@ class Trial:
             self.failures.append(what)
 
     def profile_one(self, name, *arguments):
-        least = None
-        for _ in range(3):
+        least, began = None, time.monotonic()
+        while least is None or time.monotonic() - began < RETRIES:
             others = Others()
             run(self.program, "profile", *arguments, "--budget", f"{self.budget}s", "-o", self.at("try.json"))
             beside = others.processors()
@@ -158,13 +174,10 @@ class Trial:
             others, seen, beside = Others(), 0, []
             while child.poll() is None:
                 time.sleep(0.02)
-                if not os.path.exists(log):
-                    continue
-                with open(log, encoding="utf-8") as file:
-                    lines = file.read().count("\n") - 1
-                if lines > seen:
-                    beside += [others.processors()] * (lines - seen)
-                    others, seen = Others(), lines
+                steps = steps_in(log)
+                if steps > seen:
+                    beside += [others.processors()] * (steps - seen)
+                    others, seen = Others(), steps
             errors.seek(0)
             text = errors.read()
         if child.returncode != 0:
@@ -196,11 +209,25 @@ class Trial:
                        f"measured {measured / 1e6:.1f} ms, {off:+.1f} % of the predicted step")
         held = re.search(r"the device held ([\d.]+) (\w+) at most, of ([\d.]+) (\w+) predicted", text)
         print("  " + held.group(0))
+        self.print_kinds()
         units = {"B": 1, "bytes": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
         self.check(float(held.group(1)) * units[held.group(2)] <=
                    float(held.group(3)) * units[held.group(4)], "no more memory than predicted")
 
-    def write_jobs(self, kind):
+    def print_kinds(self):
+        """Sums over a step; copies run beside compute."""
+        answer = json.loads(run(self.program, "validate", self.at("spilled.json"),
+                                self.at("spilled.jsonl"), "--json", allowed=(0, 1)).stdout)
+        sums = {}
+        for row in answer["kinds"]:
+            of_kind = sums.setdefault(row["kind"], [0, 0, 0])
+            for i, key in enumerate(("predicted_ns", "measured_ns", "fastest_ns")):
+                of_kind[i] += row[key] * row["count"] / 1e6
+        print("  kind      predicted  measured (median)   fastest   ms per step")
+        for kind, (predicted, measured, fastest) in sums.items():
+            print(f"  {kind:8} {predicted:10.1f} {measured:10.1f} {fastest:17.1f}")
+
+    def write_jobs(self, kind, shorter):
         question = [self.at("small.json"), "--cluster", self.at("cluster.json"), "--gpus", "1",
                     "--global-batch", "2" if kind == "spilled" else "8"]
         if kind == "spilled":
@@ -214,46 +241,70 @@ class Trial:
             train = ["--data", self.at("corpus.txt"), "--seed", str(number + 1)]
             if kind == "spilled":
                 train += ["--host-gb-per-s", SLOW_LINK]
-            jobs.append({"name": f"job{number}", "plan": plan, "steps": steps, "train": train})
+            jobs.append({"name": f"job{number}", "plan": plan, "steps": max(2, steps // shorter),
+                         "train": train})
         with open(self.at(f"{kind}.jobs.json"), "w", encoding="utf-8") as file:
             json.dump({"format": "penstock.jobs/1", "jobs": jobs}, file)
 
     def train_jobs(self, kind, folder):
+        shutil.rmtree(self.at(folder), ignore_errors=True)
         return subprocess.Popen(
             [self.program, "train", "--jobs", self.at(f"{kind}.jobs.json"), "--ranks", "2",
              "--jobs-folder", self.at(folder), "--json"], stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, text=True)
 
+    def together(self, kind):
+        """All four, and their losses by name."""
+        others, folder = Others(), f"{kind}-together"
+        answer = json.loads(self.train_jobs(kind, folder).communicate()[0])["result"]
+        losses = {job: losses_of(self.at(f"{folder}/{job}.jsonl")) for job in JOBS}
+        return answer, losses, others.processors()
+
     def jobs(self, tolerance, kind):
-        self.write_jobs(kind)
-        others = Others()
-        together = f"{kind}-together"
-        answer = json.loads(self.train_jobs(kind, together).communicate()[0])["result"]
+        self.write_jobs(kind, 1)
+        answer, losses, beside = self.together(kind)
         makespan, planned = answer["makespan_ns"], answer["planned_makespan_ns"]
         apart = answer["one_after_another_ns"]
         off = (makespan / planned - 1) * 100
-        print(f"four {kind} jobs on two ranks, beside {others.processors():.2f} processors of others: "
+        print(f"four {kind} jobs on two ranks, beside {beside:.2f} processors of others: "
               f"planned {planned / 1e9:.1f} s, measured {makespan / 1e9:.1f} s, one after another "
               f"{apart / 1e9:.1f} s")
         self.check(abs(off) <= tolerance, f"the makespan is {off:+.1f} % of the planned one")
         self.check(apart / makespan >= 1.3, f"{apart / makespan:.2f} times as fast as one by one")
-        # Once more, and job 1 is killed when it has begun.
-        killed_folder = f"{kind}-killed"
-        shutil.rmtree(self.at(killed_folder), ignore_errors=True)
-        again = self.train_jobs(kind, killed_folder)
-        while not os.path.exists(self.at(f"{killed_folder}/job1.jsonl")):
-            time.sleep(0.1)
-        time.sleep(1)
-        found = subprocess.run(["pgrep", "-P", str(again.pid), "-f", "job1.jsonl"],
-                               capture_output=True, text=True, check=True)
-        os.kill(int(found.stdout.split()[0]), signal.SIGKILL)
-        killed = json.loads(again.communicate()[0])["result"]
-        self.check(again.returncode == 1 and "signal 9" in killed["jobs"][1]["outcome"],
-                   "a job that is killed is said to be")
-        for name in ("job0", "job2", "job3"):
-            same = losses_of(self.at(f"{together}/{name}.jsonl")) == losses_of(
-                self.at(f"{killed_folder}/{name}.jsonl"))
-            self.check(same, f"{name} has the losses that it has without the kill")
+        self.kills(kind, SHORTER, losses)
+
+    def kills(self, kind, shorter, losses=None):
+        """Each job once, behind its first step; a shorter run has the first losses of a longer one."""
+        self.write_jobs(kind, shorter)
+        if losses is None:
+            losses = self.together(kind)[1]
+        for victim in JOBS:
+            folder = f"{kind}-killed"
+            running = self.train_jobs(kind, folder)
+            said = self.kill(running, victim, self.at(f"{folder}/{victim}.jsonl"))
+            self.check(running.returncode == 1 and "signal 9" in said[victim],
+                       f"{kind} {victim}, which is killed, is said to be: {said[victim]}")
+            for job in JOBS:
+                if job == victim:
+                    continue
+                own = losses_of(self.at(f"{folder}/{job}.jsonl"))
+                self.check(own and own == losses[job][:len(own)],
+                           f"  {job} has the {len(own)} losses that it has without the kill")
+
+    @staticmethod
+    def kill(running, victim, log):
+        """What is said of each job at the end."""
+        while running.poll() is None:
+            time.sleep(0.02)
+            if steps_in(log) < 1:
+                continue
+            found = subprocess.run(["pgrep", "-P", str(running.pid), "-f", f"{victim}.jsonl"],
+                                   capture_output=True, text=True, check=False)
+            if found.stdout:
+                os.kill(int(found.stdout.split()[0]), signal.SIGKILL)
+            break
+        answer = json.loads(running.communicate()[0])["result"]
+        return {job: said["outcome"] for job, said in zip(JOBS, answer["jobs"])}
 
 
 def main():
@@ -264,10 +315,11 @@ def main():
     parser.add_argument("--quiet", type=float, default=0.1, help="processors that others may take")
     parser.add_argument("--links", default=LINKS, help="GB/s, one run each")
     parser.add_argument("--jobs", default="plain,spilled", help="kinds of jobs, one trial each")
-    parser.add_argument("--budget", type=int, default=60, help="of each of the two profiles, in seconds")
+    parser.add_argument("--shorter", type=int, default=SHORTER, help="with kills: steps over this")
+    parser.add_argument("--budget", type=int, default=40, help="of each of the two profiles, in seconds")
     parser.add_argument("--tolerance-percent", type=float, default=10.0)
     parser.add_argument("--keep-profile", action="store_true")
-    parser.add_argument("--only", choices=("profile", "spilled", "jobs"))
+    parser.add_argument("--only", choices=("profile", "spilled", "jobs", "kills"))
     given = parser.parse_args()
     os.makedirs(given.folder, exist_ok=True)
     trial = Trial(os.path.abspath(given.program), given.folder, given)
@@ -280,6 +332,9 @@ def main():
     if given.only in (None, "jobs"):
         for kind in given.jobs.split(","):
             trial.jobs(given.tolerance_percent, kind)
+    if given.only == "kills":
+        for kind in given.jobs.split(","):
+            trial.kills(kind, given.shorter)
     return 1 if trial.failures else 0
 
 
