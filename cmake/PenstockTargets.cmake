@@ -96,14 +96,19 @@ endfunction()
 
 # penstock_test(NAME SOURCES a_test.cc ... LINK core ...): one doctest binary NAME_tests, ctest NAME,
 # run from the repository root. LINK names modules, or targets of other packages in full. SECONDS is what it
-# takes in `dev`: where ctest has no times yet, long tests start first.
+# takes in `dev`: where ctest has no times yet, long tests start first. OPTIMIZED: it runs for longer than it compiles.
 function(penstock_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "SECONDS" "SOURCES;LINK")
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "OPTIMIZED" "SECONDS" "SOURCES;LINK")
   list(TRANSFORM ARG_LINK PREPEND penstock:: REGEX "^[^:]+$")
   add_executable(${name}_tests ${ARG_SOURCES})
   target_link_libraries(${name}_tests PRIVATE penstock_test_main penstock_warnings ${ARG_LINK})
   # What is tested is optimized as it ships; to optimize the macros that test it would take longer than it saves.
   target_compile_options(${name}_tests PRIVATE $<$<CONFIG:Release>:-O1>)
+  # Under the sanitizers of `dev` two thirds of a test file's time went into optimizing them. But templates that a test
+  # and what it tests both have are then the test's, unoptimized ones: what runs for long would run twice as long.
+  if(NOT ARG_OPTIMIZED)
+    target_compile_options(${name}_tests PRIVATE $<$<CONFIG:Debug>:-O0>)
+  endif()
   # What is tested is watched for undefined behaviour, and shows fuzzers where they got; watching the macros
   # that test it, too, would double their time to compile. Addresses are watched in both.
   if(CMAKE_CXX_FLAGS MATCHES "-fsanitize=[a-z,-]*undefined")
@@ -130,6 +135,7 @@ function(penstock_bench name)
   list(TRANSFORM ARG_LINK PREPEND penstock:: REGEX "^[^:]+$")
   add_executable(${name} ${ARG_SOURCE})
   target_link_libraries(${name} PRIVATE benchmark::benchmark_main penstock_warnings ${ARG_LINK})
+  target_compile_options(${name} PRIVATE $<$<CONFIG:Debug>:-O0>)  # not run there
   add_test(NAME bench.${name} COMMAND ${name} --benchmark_min_time=0.001 --benchmark_filter=${ARG_INSTANT}
            WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   set_tests_properties(bench.${name} PROPERTIES LABELS bench)

@@ -68,11 +68,15 @@ def prepare_jobs(folder):
 
 def main():
     penstock = os.path.abspath(sys.argv[1])
-    table = os.path.join("tests/cli", sys.argv[2] if len(sys.argv) > 2 else "mistakes.txt")
+    arguments = [word for word in sys.argv[2:] if word != "--no-searches"]
+    table = os.path.join("tests/cli", arguments[0] if arguments else "mistakes.txt")
     wrong = total = 0
     with tempfile.TemporaryDirectory() as folder:
         prepare(penstock, folder)
         for number, command, exit_code, words in rows(table):
+            # A plan that is looked for takes minutes under the sanitizers, where unit tests look for others.
+            if "--no-searches" in sys.argv and command.startswith("plan ") and exit_code < 2:
+                continue
             total += 1
             done = subprocess.run(f'"{penstock}" {command}', shell=True, cwd=folder, text=True,
                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120)

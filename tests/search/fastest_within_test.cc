@@ -6,6 +6,7 @@
 
 #include "search/best_plans.h"
 #include "tests/search/models.h"
+#include "tests/watched.h"
 
 namespace penstock {
 namespace {
@@ -58,7 +59,7 @@ TEST_CASE("numbers of GPUs on which nothing fits have no fastest plan") {
 // the groups are taken up in another order and some GPUs may stay idle (5 and 6 of 4 sections).
 TEST_CASE("a search for several numbers of GPUs finds what a search for each finds") {
   testing::Random random(20261122);
-  for (int i = 0; i < 20; ++i) {
+  for (int i = 0; i < testing::draws(20); ++i) {
     const ModelProfile model = testing::random_model(random, 4);
     const ClusterSpec cluster = testing::random_cluster(random, 2, 3);
     SearchRequest request = request_of(6, 8);
