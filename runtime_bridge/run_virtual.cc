@@ -5,7 +5,6 @@
 // simulator's (virtual_times_test).
 #include "runtime_bridge/run_virtual.h"
 
-#include <algorithm>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -159,18 +158,6 @@ std::vector<MeasuredStep> run_virtual(ProgramSource& source, const VirtualRunOpt
     run_rank(source, parts, *transport, run, hooks);
   });
   return collector.take();
-}
-
-std::int64_t stretch_for(const PlanFile& plan, Duration shortest) {
-  Duration least = Duration::max();
-  for (const ComputePrice& price : plan.prices.compute) {
-    for (const Price* each : {&price.forward, &price.input_gradient, &price.weight_gradient,
-                              &price.fused_backward, &price.recompute}) {
-      if (each->duration > Duration{0}) least = std::min(least, each->duration);
-    }
-  }
-  if (least == Duration::max()) return 1;
-  return std::max<std::int64_t>(1, (shortest + least - Duration{1}) / least);
 }
 
 }  // namespace penstock

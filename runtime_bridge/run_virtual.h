@@ -40,7 +40,4 @@ std::vector<MeasuredStep> run_virtual(std::shared_ptr<const PlanFile> plan,
 std::vector<MeasuredStep> run_virtual(ProgramSource& source, const VirtualRunOptions& options,
                                       StepObserver* observer);
 
-// The least stretch with which every F, I, W, B and R that takes any time takes `shortest`.
-std::int64_t stretch_for(const PlanFile& plan, Duration shortest);
-
 }  // namespace penstock

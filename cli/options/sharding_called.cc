@@ -81,10 +81,4 @@ ContextKind context_kind_called(std::string_view option, const std::string& type
 
 std::vector<std::string> context_kind_names() { return {"ring", "all-gather", "ulysses"}; }
 
-std::vector<std::string> sharding_names() {
-  std::vector<std::string> all;
-  for (const auto& [name, value] : names()) all.push_back(name);
-  return all;
-}
-
 }  // namespace penstock

@@ -13,8 +13,6 @@ namespace penstock {
 // (HSDP). Also by the names of DeepSpeed (0 to 3), PyTorch (fsdp2, full_shard, hybrid_shard) and
 // Megatron (optim, optim_grads, optim_grads_params). Error{kBadInput}, which names `option`.
 ShardingChoice sharding_called(std::string_view option, const std::string& typed);
-// Its first names, for --help and completions.
-std::vector<std::string> sharding_names();
 
 // "ring", "all-gather" or "ulysses", also as Megatron-LM's --cp-comm-type has them.
 ContextKind context_kind_called(std::string_view option, const std::string& typed);

@@ -15,16 +15,6 @@ namespace {
 
 using namespace penstock::testing;
 
-Example example(const std::string& schedule, const RingShape& shape, bool tied) {
-  const RingModel model = ring_model(4, tied);
-  return example_of(model, ring_plan(model, plan_of(schedule, shape)));
-}
-
-struct Named {
-  const char* schedule;
-  RingShape shape;
-  bool tied;
-};
 const std::vector<Named> kExamples{{"gpipe", {1, 1, 2, 2}, false},
                                    {"1f1b", {2, 1, 2, 2}, true},
                                    {"zb-h1", {2, 1, 2, 2}, false},
@@ -33,37 +23,16 @@ const std::vector<Named> kExamples{{"gpipe", {1, 1, 2, 2}, false},
 TEST_CASE("a rank that is lost before any action of a step costs no finished step") {
   for (const Named& named : kExamples) {
     CAPTURE(named.schedule);
-    const Example ring = example(named.schedule, named.shape, named.tied);
-    std::set<std::int64_t> kept_steps;
-    for (int lost = 0; lost < ring.plan.plan.devices(); ++lost) {
-      CAPTURE(lost);
-      const auto actions =
-          static_cast<int>(rank_program(ring.plan, ModelDescription{}, {}, lost).actions.size());
-      for (int action = 0; action < actions; ++action) {
-        CAPTURE(action);
-        Accident accident;
-        accident.lost = lost;
-        accident.before_action = action;
-        const Kept kept = hurt_run(ring.model, ring.plan, accident);
-        kept_steps.insert(check_kept(ring, accident, kept));
-      }
-    }
     // Lost before its norm, the step is done again; before its update, it is finished without it.
-    CHECK(kept_steps == std::set<std::int64_t>{kHurtStep, kHurtStep + 1});
+    CHECK(lost_before_any_action(example_of(named), false) ==
+          std::set<std::int64_t>{kHurtStep, kHurtStep + 1});
   }
 }
 
 TEST_CASE("a rank that is lost behind the last step, while it is written, costs none either") {
   for (const Named& named : kExamples) {
     CAPTURE(named.schedule);
-    const Example ring = example(named.schedule, named.shape, named.tied);
-    for (int lost = 0; lost < ring.plan.plan.devices(); ++lost) {
-      CAPTURE(lost);
-      Accident accident;
-      accident.lost = lost;
-      accident.at_end = true;
-      CHECK(check_kept(ring, accident, hurt_run(ring.model, ring.plan, accident)) == kEndStep);
-    }
+    lost_at_the_end(example_of(named), false);
   }
 }
 
@@ -72,21 +41,8 @@ constexpr std::size_t kExamplesByWait = 2;
 
 TEST_CASE("a rank that is lost after any transfer of a step costs no finished step") {
   for (std::size_t i = 0; i < kExamplesByWait; ++i) {
-    const Named& named = kExamples[i];
-    CAPTURE(named.schedule);
-    const Example ring = example(named.schedule, named.shape, named.tied);
-    for (int lost = 0; lost < ring.plan.plan.devices(); ++lost) {
-      CAPTURE(lost);
-      for (int wait = 0;; ++wait) {
-        CAPTURE(wait);
-        Accident accident;
-        accident.lost = lost;
-        accident.after_wait = wait;
-        const Kept kept = hurt_run(ring.model, ring.plan, accident);
-        if (kept.most_finished == kEndStep) break;  // all waits were gone through
-        check_kept(ring, accident, kept);
-      }
-    }
+    CAPTURE(kExamples[i].schedule);
+    lost_after_any_wait(example_of(kExamples[i]), false);
   }
 }
 
@@ -95,7 +51,7 @@ TEST_CASE("what one rank has not heard of, it is told by another") {
   for (std::size_t i = 0; i < kExamplesByWait; ++i) {
     const Named& named = kExamples[i];
     CAPTURE(named.schedule);
-    const Example ring = example(named.schedule, named.shape, named.tied);
+    const Example ring = example_of(named);
     const int ranks = ring.plan.plan.devices();
     for (int deaf = 0; deaf < ranks; ++deaf) {
       const int lost = (deaf + 1) % ranks;
@@ -116,7 +72,7 @@ TEST_CASE("what one rank has not heard of, it is told by another") {
 
 TEST_CASE(
     "a stage without a survivor leaves no checkpoint, and the rank that alone held it is named") {
-  const Example ring = example("1f1b", {2, 1, 1, 2}, false);
+  const Example ring = example_of(Named{"1f1b", {2, 1, 1, 2}, false});
   Accident accident;
   accident.lost = 1;
   accident.before_action = 3;

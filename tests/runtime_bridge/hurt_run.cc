@@ -294,6 +294,13 @@ Example example_of(const RingModel& model, const PlanFile& plan) {
   return example;
 }
 
+Example example_of(const Named& named) {
+  const RingModel model = ring_model(4, named.tied);
+  Plan plan = plan_of(named.schedule, named.shape);
+  plan.zero1 = named.zero1;
+  return example_of(model, ring_plan(model, plan));
+}
+
 // The state of `next_step` finished steps, all of it, once.
 void check_state(const Example& example, const Kept& kept, std::int64_t next_step) {
   const RingWeights& expected = example.after[static_cast<std::size_t>(next_step)];
@@ -337,6 +344,50 @@ std::int64_t check_kept(const Example& example, const Accident& accident, const 
     CHECK(loss == example.losses[static_cast<std::size_t>(step)]);
   }
   return next_step;
+}
+
+std::set<std::int64_t> lost_before_any_action(const Example& example, bool mirror) {
+  std::set<std::int64_t> kept_steps;
+  for (int lost = 0; lost < example.plan.plan.devices(); ++lost) {
+    CAPTURE(lost);
+    const auto actions =
+        static_cast<int>(rank_program(example.plan, ModelDescription{}, {}, lost).actions.size());
+    for (int action = 0; action < actions; ++action) {
+      CAPTURE(action);
+      Accident accident;
+      accident.lost = lost;
+      accident.before_action = action;
+      const Kept kept = hurt_run(example.model, example.plan, accident, mirror);
+      kept_steps.insert(check_kept(example, accident, kept));
+    }
+  }
+  return kept_steps;
+}
+
+void lost_after_any_wait(const Example& example, bool mirror) {
+  for (int lost = 0; lost < example.plan.plan.devices(); ++lost) {
+    CAPTURE(lost);
+    for (int wait = 0;; ++wait) {
+      CAPTURE(wait);
+      Accident accident;
+      accident.lost = lost;
+      accident.after_wait = wait;
+      const Kept kept = hurt_run(example.model, example.plan, accident, mirror);
+      if (kept.most_finished == kEndStep) break;  // all waits were gone through
+      check_kept(example, accident, kept);
+    }
+  }
+}
+
+void lost_at_the_end(const Example& example, bool mirror) {
+  for (int lost = 0; lost < example.plan.plan.devices(); ++lost) {
+    CAPTURE(lost);
+    Accident accident;
+    accident.lost = lost;
+    accident.at_end = true;
+    const Kept kept = hurt_run(example.model, example.plan, accident, mirror);
+    CHECK(check_kept(example, accident, kept) == kEndStep);
+  }
 }
 
 }  // namespace penstock::testing

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -58,11 +59,26 @@ struct Example {
   std::vector<double> losses;      // [step]
 };
 Example example_of(const RingModel& model, const PlanFile& plan);
+// Four sections under a schedule.
+struct Named {
+  const char* schedule;
+  RingShape shape;
+  bool tied;
+  bool zero1 = false;
+};
+Example example_of(const Named& named);
 
 // The state of `next_step` finished steps, all of it, once.
 void check_state(const Example& example, const Kept& kept, std::int64_t next_step);
 // Every survivor says the same, and no step that any rank has finished is lost. Returns the steps
 // that are kept.
 std::int64_t check_kept(const Example& example, const Accident& accident, const Kept& kept);
+
+// Every rank is lost at every place, one run per place; what is kept is checked. Returns the steps
+// that are kept.
+std::set<std::int64_t> lost_before_any_action(const Example& example, bool mirror);
+void lost_after_any_wait(const Example& example, bool mirror);
+// Behind the last step, which all have finished then.
+void lost_at_the_end(const Example& example, bool mirror);
 
 }  // namespace penstock::testing

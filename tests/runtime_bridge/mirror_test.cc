@@ -15,22 +15,10 @@ namespace {
 
 using namespace penstock::testing;
 
-struct Named {
-  const char* schedule;
-  RingShape shape;
-  bool tied, zero1;
-};
 // Two stages that nobody else has; four of them; divided optimizer state.
 const std::vector<Named> kExamples{{"1f1b", {2, 1, 1, 3}, true, false},
                                    {"gpipe", {4, 1, 1, 2}, false, false},
                                    {"1f1b", {2, 1, 2, 2}, true, true}};
-
-Example example(const Named& named) {
-  const RingModel model = ring_model(4, named.tied);
-  Plan plan = plan_of(named.schedule, named.shape);
-  plan.zero1 = named.zero1;
-  return example_of(model, ring_plan(model, plan));
-}
 
 TEST_CASE("the copy of a rank is half the job away, and every rank keeps one") {
   for (const int ranks : {2, 3, 4, 7, 16}) {
@@ -47,19 +35,7 @@ TEST_CASE("the copy of a rank is half the job away, and every rank keeps one") {
 TEST_CASE("with copies a rank that is lost before any action of a step costs no finished step") {
   for (const Named& named : kExamples) {
     CAPTURE(named.schedule);
-    const Example ring = example(named);
-    for (int lost = 0; lost < ring.plan.plan.devices(); ++lost) {
-      CAPTURE(lost);
-      const auto actions =
-          static_cast<int>(rank_program(ring.plan, ModelDescription{}, {}, lost).actions.size());
-      for (int action = 0; action < actions; ++action) {
-        CAPTURE(action);
-        Accident accident;
-        accident.lost = lost;
-        accident.before_action = action;
-        check_kept(ring, accident, hurt_run(ring.model, ring.plan, accident, true));
-      }
-    }
+    lost_before_any_action(example_of(named), true);
   }
 }
 
@@ -67,19 +43,7 @@ TEST_CASE("with copies a rank that is lost before any action of a step costs no 
 TEST_CASE("with copies a rank that is lost after any transfer of a step costs no finished step") {
   for (const Named& named : kExamples) {
     CAPTURE(named.schedule);
-    const Example ring = example(named);
-    for (int lost = 0; lost < ring.plan.plan.devices(); ++lost) {
-      CAPTURE(lost);
-      for (int wait = 0;; ++wait) {
-        CAPTURE(wait);
-        Accident accident;
-        accident.lost = lost;
-        accident.after_wait = wait;
-        const Kept kept = hurt_run(ring.model, ring.plan, accident, true);
-        if (kept.most_finished == kEndStep) break;  // all waits were gone through
-        check_kept(ring, accident, kept);
-      }
-    }
+    lost_after_any_wait(example_of(named), true);
   }
 }
 
@@ -88,15 +52,7 @@ TEST_CASE("with copies a rank that is lost after any transfer of a step costs no
 TEST_CASE("with copies a rank that is lost behind the last step costs no finished step") {
   for (const Named& named : kExamples) {
     CAPTURE(named.schedule);
-    const Example ring = example(named);
-    for (int lost = 0; lost < ring.plan.plan.devices(); ++lost) {
-      CAPTURE(lost);
-      Accident accident;
-      accident.lost = lost;
-      accident.at_end = true;
-      CHECK(check_kept(ring, accident, hurt_run(ring.model, ring.plan, accident, true)) ==
-            kEndStep);
-    }
+    lost_at_the_end(example_of(named), true);
   }
 }
 

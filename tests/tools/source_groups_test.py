@@ -37,6 +37,25 @@ def check_groups():
     assert groups_of({"1": ONE, "4": FOUR}) == [["1", "4"]], "constants get the file's number"
 
 
+def check_headers():
+    """What is included with < > is another's, with " " ours, where it is there; system headers come first, each once."""
+    text = '#include "tools/none.h"\n#include "core/values/error.h"\n# include <vector>\n  #include <doctest/doctest.h>\n'
+    found = source_groups.INCLUDE.findall(text)
+    assert found == [('"', "tools/none.h"), ('"', "core/values/error.h"), ("<", "vector"), ("<", "doctest/doctest.h")], found
+    sources = source_groups.Sources()
+    with tempfile.NamedTemporaryFile("w", suffix=".cc", dir=ROOT / "tests/tools") as file:
+        file.write(text)
+        file.flush()
+        path = str(pathlib.Path(file.name).relative_to(ROOT))
+        sources.text(path)
+        assert sources.includes[path] == (["core/values/error.h"], ["vector", "doctest/doctest.h"]), sources.includes[path]
+    sources.texts = {"1": ONE, "2": TWO, "3": "#define RARE\n" + ONE}
+    sources.includes = {"1": ([], ["vector", "map"]), "2": ([], ["vector"]), "3": ([], ["unistd.h"])}
+    assert source_groups.system_headers(["1", "2", "3"], sources) == ["map", "vector"], "macros may be set for <unistd.h>"
+    sources.includes["2"] = ([], ["torch/torch.h"])
+    assert source_groups.includes_libtorch("2", sources) and not source_groups.includes_libtorch("1", sources)
+
+
 class Folder:
     def __init__(self, name, compiler):
         self.path, self.compiler = pathlib.Path(name), compiler
@@ -98,4 +117,5 @@ def check_launcher(compiler):
 
 
 check_groups()
+check_headers()
 check_launcher(sys.argv[1])

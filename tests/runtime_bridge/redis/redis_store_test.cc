@@ -219,7 +219,10 @@ TEST_CASE("TLS to a server without it, and none to one with it, is said") {
   const RedisServer secret({}, true);
   address = secret.address();
   address.tls = false;
-  CHECK(open_redis(address, kTimes)->wait_for("k", "", 1ms).trouble != "");
+  // What is no greeting it answers by hanging up, with a reset where it had not read all.
+  words = open_redis(address, kTimes)->wait_for("k", "", 1ms).trouble;
+  const bool hung_up = words == "the connection was closed" || words == "Connection reset by peer";
+  CHECK_MESSAGE(hung_up, words);
 }
 
 TEST_CASE("a key that something else has written is refused by name") {

@@ -63,14 +63,21 @@ class Comparison:
     def __init__(self, given):
         self.given = given
         self.failures = 0
+        self.of_loop = None
         os.makedirs(given.folder, exist_ok=True)
 
     def path(self, name):
         return os.path.join(self.given.folder, name)
 
     def profile(self):
-        given = self.given
-        if os.path.exists(self.path("cluster.json")):
+        """Kept in the folder, because it takes longest: of one model."""
+        given, asked = self.given, self.path("profiled.json")
+        question = [given.model, given.longest]
+        if os.path.exists(asked):
+            with open(asked, encoding="utf-8") as file:
+                kept = json.load(file)
+            if kept != question:
+                sys.exit(f"{given.folder} holds the profile of {kept}, not of {question}: name another folder")
             return
         sizes = ["--layers", "3", "--decoder-layers", "3", "--tied"] if given.model == "t5" else [
             "--layers", "6"]
@@ -79,6 +86,8 @@ class Comparison:
              "--micro-batch-sizes", "1,4", "--precision", "float64", "--links", "--participants",
              "4", "--largest", "1", "--spread", "30", "--budget", "6s", "--beside", "0",
              "-o", self.path("profile.json"), "--cluster-out", self.path("cluster.json")])
+        with open(asked, "w", encoding="utf-8") as file:
+            json.dump(question, file)
 
     def halve_backwards(self):
         """Where dividing a backward costs nothing, a zero-bubble schedule is picked for most steps;
@@ -105,16 +114,13 @@ class Comparison:
         return plan
 
     def losses_of_loop(self, plan):
+        """The same for every layout, so once; never that of an earlier call, whose documents or program were others."""
         given = self.given
-        kept = self.path(f"loop-{given.steps}-{given.tokens}.jsonl")
-        if not os.path.exists(kept):
-            text = run([given.loop, plan, self.path("docs.jsonl"), str(given.longest),
-                        given.tokens, str(given.steps), LEARNING_RATE],
-                       env={**os.environ, "OMP_NUM_THREADS": "1"})
-            with open(kept, "w", encoding="utf-8") as file:
-                file.write(text)
-        with open(kept, encoding="utf-8") as file:
-            return lines_of(file.read())
+        if self.of_loop is None:
+            self.of_loop = lines_of(run([given.loop, plan, self.path("docs.jsonl"), str(given.longest),
+                                         given.tokens, str(given.steps), LEARNING_RATE],
+                                        env={**os.environ, "OMP_NUM_THREADS": "1"}))
+        return self.of_loop
 
     def compare(self, plan, layout, schedule, expected):
         given, statistics = self.given, self.path("steps.jsonl")
