@@ -66,12 +66,16 @@ function boxNamed(json, boxes, name, rank) {
   return kNoBox;
 }
 
+/** What it shows as the page opens: beside a longer one the whole step goes to the end of that. */
+function openingOf({opening: {t0, t1}, length, extent}) {
+  return {t0, t1: t1 < length ? t1 : extent};
+}
+
 /** What of a timeline stands in the page's address; absent where it is as the page opens. */
 function addressOfTimeline(timeline) {
-  const {json, boxes, window: {t0, t1}, opening, selected} = timeline;
-  // Beside a longer one the whole step goes to the end of that.
-  const end = opening.t1 < timeline.length ? opening.t1 : timeline.extent;
-  const moved = Math.abs(t0 - opening.t0) > 1 || Math.abs(t1 - end) > 1;
+  const {json, boxes, window: {t0, t1}, selected} = timeline;
+  const opening = openingOf(timeline);
+  const moved = Math.abs(t0 - opening.t0) > 1 || Math.abs(t1 - opening.t1) > 1;
   const ns = (tick) => (moved ? Math.round(tick * json.tick_ns) : null);
   return {
     from_ns: ns(t0), to_ns: ns(t1),
@@ -84,7 +88,10 @@ function addressOfTimeline(timeline) {
 function showAddress(timeline, address) {
   // All is read before anything moves, since each move is written down.
   const [box, rank, from, to] = ['box', 'rank', 'from_ns', 'to_ns'].map((key) => address.get(key));
-  if (box !== null) timeline.select(boxNamed(timeline.json, timeline.boxes, box, rank));
+  // What the address does not say is as the page opens, whatever was shown before.
+  const {t0, t1} = openingOf(timeline);
+  timeline.show(t0, t1);
+  timeline.select(box === null ? kNoBox : boxNamed(timeline.json, timeline.boxes, box, rank));
   if (from !== null && Number(to) > Number(from)) timeline.zoomTo(Number(from), Number(to));
 }
 

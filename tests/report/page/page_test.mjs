@@ -108,6 +108,20 @@ test('what was chosen stands in the address, and a reload shows it again', async
     timeline.show(timeline.opening.t0, timeline.opening.t1);
   });
   await page.waitForFunction(() => location.hash === '#memory');
+  // An address that names neither a span nor a box shows what the page opens with.
+  await page.evaluate(() => {
+    const [timeline] = window.penstock.timelines;
+    timeline.find('2B3');
+    timeline.zoomTo(1e8, 9e8);
+  });
+  await page.waitForFunction(() => location.hash.includes('from_ns'));
+  await page.evaluate(() => { location.hash = '#at=memory'; });
+  await page.waitForFunction(() => {
+    const [{window: {t0}, opening, selected}] = window.penstock.timelines;
+    return t0 === opening.t0 && selected === 0xffffffff;
+  });
+  await page.waitForTimeout(500);  // longer than the address waits before it is written
+  assert.doesNotMatch(page.url(), /from_ns|box=/);
   await page.close();
 });
 
