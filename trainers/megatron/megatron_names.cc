@@ -2,6 +2,7 @@
 // and forks add flags of their own, which no table can know.
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -104,6 +105,8 @@ void MegatronJudge::judge_names() {
   judged("W060");
   const bool has_own_parser = writes_underscores();
   std::vector<std::string> older, unknown;
+  std::set<std::string_view> all, listed;  // a script may have 100,000 flags
+  for (const LaunchSetting& setting : settings().all()) all.insert(setting.name);
   for (const LaunchSetting& setting : settings().all()) {
     if (!setting.name.starts_with("--") || setting.name.find('$') != std::string::npos) continue;
     const std::string name = setting.name.substr(2);
@@ -123,9 +126,9 @@ void MegatronJudge::judge_names() {
     auto& list = std::find(groups.begin(), groups.end(), kOlder) != groups.end() ? older : unknown;
     const auto near = groups.empty() ? misspelt(flags_, name) : dashed_flag(flags_, name);
     const bool is_slip = near && !(has_own_parser && name.find('_') != std::string::npos);
-    if (is_slip && !settings().has(fmt::format("--{}", *near))) {
+    if (is_slip && !all.contains(fmt::format("--{}", *near))) {
       misspelt_flag(setting, std::string(*near));
-    } else if (std::find(list.begin(), list.end(), setting.name) == list.end()) {
+    } else if (listed.insert(setting.name).second) {
       list.push_back(setting.name);
     }
   }

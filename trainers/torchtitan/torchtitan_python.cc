@@ -125,7 +125,7 @@ class RecipeReader {
     for (std::size_t r = 1; r < recipes_.size(); ++r) {
       if (r == current_ || recipes_[r].name != value.substr(0, open)) continue;
       copied_ += recipes_[r].settings.all().size();
-      if (copied_ > kMostCopied) refuse_endless(begun.line);
+      if (copied_ > kMostCopied) refuse_too_many(begun.line);
       for (const LaunchSetting& setting : recipes_[r].settings.all()) {
         recipes_[current_].settings.add(setting);
       }
@@ -134,11 +134,11 @@ class RecipeReader {
     return false;
   }
 
-  [[noreturn]] void refuse_endless(int line) const {
+  [[noreturn]] void refuse_too_many(int line) const {
     throw_bad_input(fmt::format(
-        "{}:{}: recipes that begin with each other make an endless configuration\nhelp: let each "
-        "begin with one other",
-        file_, line));
+        "{}:{}: recipes that begin with each other: together they set more than {} values\nhelp: "
+        "name the file of one recipe",
+        file_, line, kMostCopied));
   }
 
   void read_calls(const PythonText& statement) {
