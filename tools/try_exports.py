@@ -2,7 +2,7 @@
 """Gives exported jobs to the trainers' own code.
 
     try_exports.py PENSTOCK [--megatron DIR] [--bridge DIR] [--torchtitan DIR] [--deepspeed DIR]
-                   [--models CONFIG...] [--plans 370] [--keep DIR]
+                   [--models CONFIG...] [--plans 370] [--budget 20s] [--keep DIR]
 
 DIR are clones of NVIDIA/Megatron-LM, NVIDIA-NeMo/Megatron-Bridge, pytorch/torchtitan (with its
 tags) and deepspeedai/DeepSpeed; what is not named is left out. Plans some 300 jobs for them, exports
@@ -60,14 +60,14 @@ def questions(count, models):
         yield i, trainer, model, SIZES[(j // len(models)) % len(SIZES)], pins
 
 
-def planned(penstock, folder, question):
+def planned(penstock, folder, budget, question):
     i, trainer, model, (device, gpus, batch), pins = question
     path = os.path.join(folder, f"plan{i}.json")
     if os.path.exists(path):  # of an earlier run with --keep
         return i, trainer, model, path
     command = [penstock, "plan", model, "--device", device, "--gpus",
                str(gpus), "--global-batch", str(batch), "--for", trainer, "--top", "1",
-               "--threads", "1", "--budget", "20s", *pins, "-o", path]
+               "--threads", "1", "--budget", budget, *pins, "-o", path]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     contradicts = done.returncode == 2 and "--for" in done.stderr  # interleaved for DeepSpeed
     if done.returncode not in (0, 1, 4) and not contradicts:
@@ -167,6 +167,7 @@ def arguments():
         parser.add_argument("--" + name)
     parser.add_argument("--models", nargs="+", default=MODELS, metavar="CONFIG")
     parser.add_argument("--plans", type=int, default=370, help="questions; some have no answer")
+    parser.add_argument("--budget", default="20s", help="of each search; the best so far is tried")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--keep")
     return parser.parse_args()
@@ -184,7 +185,7 @@ def main():
             file.write(TORCHRUN)
         os.chmod(os.path.join(folder, "torchrun"), 0o755)
         with concurrent.futures.ThreadPoolExecutor(asked.jobs) as pool:
-            plans = [plan for plan in pool.map(lambda q: planned(penstock, folder, q),
+            plans = [plan for plan in pool.map(lambda q: planned(penstock, folder, asked.budget, q),
                                                questions(asked.plans, asked.models)) if plan]
         print(f"{len(plans)} plans over {len({plan[2] for plan in plans})} models; "
               f"{asked.plans - len(plans)} questions have no plan that fits")
