@@ -118,10 +118,13 @@ std::string near_file(const std::filesystem::path& path) {
   std::vector<std::string> names;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    // "run.jsonl" is no misspelt "cut.json": endings do not make two names alike.
+    const std::string stem = path.stem().string(), other = entry.path().stem().string();
+    if (!did_you_mean(stem, {other}).starts_with("did you mean")) continue;
     names.push_back(entry.path().filename().string());
   }
   std::sort(names.begin(), names.end());
-  const std::string near = did_you_mean(path.filename().string(), names);
+  const std::string near = names.empty() ? "" : did_you_mean(path.filename().string(), names);
   return near.starts_with("did you mean") ? near : "";
 }
 
@@ -216,7 +219,10 @@ void require_json(const std::string& path, const std::string& text, std::string_
         "a cluster file is JSON that lists nodes and links (docs/file_formats.md); without "
         "--cluster, --device h100-sxm assumes nodes of 8";
   } else if (has_end({".csv"})) {
-    help = "penstock schedule " + path + " --cost F=10ms,B=20ms replays a list of actions";
+    help = "the model is a config.json or a profile; a CSV of actions is what penstock schedule " +
+           path +
+           " --cost F=10ms,B=20ms replays, a recording of GPUs what penstock morph --trace " +
+           path + " does";
   }
   throw_bad_input(path + (is_empty ? ": this file is empty" : ": this is not a JSON file") +
                   "\nhelp: " + help);
@@ -316,6 +322,20 @@ Loaded<PlanBook> load_plan_book(const std::string& path) {
 std::string format_of(const Json& json) {
   const Json* format = json.find("format");
   return format != nullptr && format->kind() == Json::Kind::kString ? format->text() : "";
+}
+
+std::string own_format_in(std::string_view text) {
+  constexpr std::string_view kKey = "\"format\"", kBlanks = " \t\r\n";
+  for (std::size_t at = text.find(kKey); at != std::string_view::npos;
+       at = text.find(kKey, at + 1)) {
+    const std::size_t colon = text.find_first_not_of(kBlanks, at + kKey.size());
+    if (colon == std::string_view::npos || text[colon] != ':') continue;
+    const std::size_t quote = text.find_first_not_of(kBlanks, colon + 1);
+    if (quote == std::string_view::npos || !text.substr(quote).starts_with("\"penstock.")) continue;
+    const std::size_t end = text.find('"', quote + 1);
+    if (end != std::string_view::npos) return std::string(text.substr(quote + 1, end - quote - 1));
+  }
+  return "";
 }
 
 bool is_model_config(const Json& json) {

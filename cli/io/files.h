@@ -44,6 +44,9 @@ std::vector<std::string> write_into(const std::string& folder, const std::vector
 
 // The member "format", or nothing.
 std::string format_of(const Json& json);
+// The same of a text that was not parsed, wherever the member stands: "penstock.plan/2" for a file
+// of ours, else nothing.
+std::string own_format_in(std::string_view text);
 // Is it the config.json of a model, rather than a file of ours?
 bool is_model_config(const Json& json);
 // Error{kBadInput} for a file that is known to be something else than `wanted`

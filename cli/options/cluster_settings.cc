@@ -1,6 +1,7 @@
 #include "cli/options/cluster_settings.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cstddef>
 
 #include <fmt/format.h>
@@ -14,6 +15,11 @@ namespace {
 constexpr const char* kLink = "link.";
 
 double parse_factor(const std::string& option, const std::string& value) {
+  if (value.find_first_of("0123456789") == 0 &&
+      std::isalpha(static_cast<unsigned char>(value.back())) != 0) {
+    bad_option(option, fmt::format("'{}' is a rate, and a factor belongs here", value),
+               "0.5 halves the links of the cluster file, 2 doubles them");
+  }
   return parse_number(option, value, 1e-3, 1e3);
 }
 

@@ -225,8 +225,10 @@ ScheduleCosts parse_costs(const std::vector<std::string>& costs, bool split, int
   }
   const Complaint complaint = complaint_about(given, split);
   if (!complaint.what.empty()) {
-    bad_option("--cost", complaint.what,
-               fmt::format("{}, for example {}", complaint.help, example));
+    bad_option(
+        "--cost", complaint.what,
+        fmt::format("{}, for example {}", complaint.help,
+                    complaint.help.find("both") == std::string::npos ? example : kSplitExample));
   }
   ScheduleCosts result = sized(stages, 1);
   result.words = text + " per stage and micro-batch";

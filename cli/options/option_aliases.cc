@@ -373,7 +373,9 @@ std::vector<std::string> other_names(const std::vector<std::string>& known) {
   std::vector<std::string> names;
   for (const Degree& degree : kDegrees) {
     if (!target_in(degree.targets, known)) continue;
-    for (std::string& name : names_of_key(degree.key)) names.push_back(std::move(name));
+    for (std::string& name : names_of_key(degree.key)) {
+      if (name.size() > 1) names.push_back(std::move(name));  // every word begins with a letter
+    }
   }
   for (const Synonym& synonym : kSynonyms) {
     if (target_in(synonym.targets, known)) names.emplace_back(synonym.typed);

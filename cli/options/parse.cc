@@ -5,6 +5,7 @@
 #include "cli/options/parse.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <system_error>
@@ -100,6 +101,36 @@ std::string plain_number(std::string_view text) {
   return whole ? fmt::format("{}", static_cast<std::int64_t>(product)) : "";
 }
 
+// "20000h", "4GB", "$2.5", "5%": the number alone, where its unit is the option's; or nothing.
+std::string without_unit(std::string_view option, std::string_view text) {
+  constexpr std::array<std::array<std::string_view, 2>, 16> kUnits{{{"hours", "h"},
+                                                                    {"hours", "hr"},
+                                                                    {"hours", "hours"},
+                                                                    {"hours", "hour"},
+                                                                    {"gib", "GB"},
+                                                                    {"gib", "GiB"},
+                                                                    {"gib", "G"},
+                                                                    {"gib", "gb"},
+                                                                    {"gb-per-s", "GB/s"},
+                                                                    {"percent", "%"},
+                                                                    {"usd", "USD"},
+                                                                    {"length", "tokens"},
+                                                                    {"batch", "samples"},
+                                                                    {"batch", "sequences"},
+                                                                    {"minutes", "min"},
+                                                                    {"minutes", "m"}}};
+  const bool is_price = text.starts_with('$') && option.find("usd") != std::string_view::npos;
+  const std::size_t begin = is_price ? 1 : 0;
+  const std::size_t end = std::min(text.find_first_not_of("0123456789.", begin), text.size());
+  const std::string_view unit = text.substr(end);
+  const bool is_own =
+      std::any_of(kUnits.begin(), kUnits.end(), [&](const std::array<std::string_view, 2>& row) {
+        return unit == row[1] && option.find(row[0]) != std::string_view::npos;
+      });
+  if (end == begin || !(is_own || (is_price && unit.empty()))) return "";
+  return std::string(text.substr(begin, end - begin));
+}
+
 // "plna" for "plan": one slip, though two replacements.
 bool swaps_neighbours(std::string_view word, std::string_view known) {
   if (word.size() != known.size()) return false;
@@ -134,9 +165,11 @@ int parse_int(std::string_view option, std::string_view text, int least, int mos
       bad_option(option, shown(text) + " is a range, and one number belongs here",
                  "penstock compare takes several values, with commas: --vary gpus=8,16,32");
     }
-    const std::string plain = plain_number(text);
+    const std::string plain = plain_number(text), unitless = without_unit(option, text);
     bad_option(option, shown(text) + " is not a whole number",
-               plain.empty() ? help : "write " + plain);
+               !plain.empty()                                                ? "write " + plain
+               : unitless.empty() || unitless.find('.') != std::string::npos ? help
+                                                                             : "write " + unitless);
   }
   if (value < least) bad_option(option, shown(text) + " is too small", help);
   if (value > most) bad_option(option, shown(text) + " is too large", help);
@@ -149,7 +182,9 @@ double parse_number(std::string_view option, std::string_view text, double least
   const char* end = text.data() + text.size();
   const auto result = std::from_chars(text.data(), end, value);
   if (result.ec != std::errc() || result.ptr != end || !std::isfinite(value)) {
-    bad_option(option, shown(text) + " is not a number", help);
+    const std::string unitless = without_unit(option, text);
+    bad_option(option, shown(text) + " is not a number",
+               unitless.empty() ? help : "write " + unitless);
   }
   if (value < least || value > most) bad_option(option, shown(text) + " is out of range", help);
   return value;
@@ -315,10 +350,67 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
   return fmt::format("known: {}", fmt::join(known, ", "));
 }
 
+namespace {
+
+// What other tools call one of the words that an option takes; the first row whose word it knows.
+struct OtherWord {
+  std::string_view typed, word;
+};
+constexpr std::array kOtherWords{
+    OtherWord{"chrome", "perfetto"},
+    OtherWord{"chrome-trace", "perfetto"},
+    OtherWord{"json", "perfetto"},
+    OtherWord{"trace", "perfetto"},
+    OtherWord{"tensorboard", "kineto"},
+    OtherWord{"pytorch", "kineto"},
+    OtherWord{"torch", "kineto"},
+    OtherWord{"hta", "kineto"},
+    OtherWord{"pdf", "svg"},
+    OtherWord{"jpg", "png"},
+    OtherWord{"jpeg", "png"},
+    OtherWord{"md", "markdown"},
+    OtherWord{"latex", "markdown"},
+    OtherWord{"tex", "markdown"},
+    OtherWord{"tsv", "csv"},
+    OtherWord{"excel", "csv"},
+    OtherWord{"xlsx", "csv"},
+    OtherWord{"table", "text"},
+    OtherWord{"txt", "text"},
+    OtherWord{"plain", "text"},
+    OtherWord{"human", "text"},
+    OtherWord{"yaml", "json"},
+    OtherWord{"jsonl", "json"},
+    OtherWord{"annotations", "github"},
+    OtherWord{"sarif", "github"},
+    OtherWord{"adam", "adamw"},
+    OtherWord{"full-duplex", "duplex"},
+    OtherWord{"half-duplex", "simplex"},
+    OtherWord{"fully_shard", "fsdp"},
+    OtherWord{"full_shard", "fsdp"},
+    OtherWord{"shard_grad_op", "zero2"},
+    OtherWord{"no_shard", "none"},
+    OtherWord{"off", "none"},
+    OtherWord{"no", "none"},
+    OtherWord{"false", "none"},
+    OtherWord{"true", "full"},
+    OtherWord{"yes", "full"},
+    OtherWord{"on", "full"},
+    OtherWord{"blocking", "sender-blocks"},
+    OtherWord{"async", "ideal"},
+    OtherWord{"sync", "rendezvous"},
+};
+
+}  // namespace
+
 void unknown_word(std::string_view option, std::string_view text,
                   const std::vector<std::string>& known, std::string_view what) {
-  bad_option(option, fmt::format("unknown {}'{}'", what, text.substr(0, 60)),
-             did_you_mean(text, known));
+  const std::string unknown = fmt::format("unknown {}'{}'", what, text.substr(0, 60));
+  for (const OtherWord& other : kOtherWords) {
+    if (other.typed != text) continue;
+    if (std::find(known.begin(), known.end(), other.word) == known.end()) continue;
+    bad_option(option, unknown, fmt::format("did you mean '{}'?", other.word));
+  }
+  bad_option(option, unknown, did_you_mean(text, known));
 }
 
 }  // namespace penstock

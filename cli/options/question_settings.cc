@@ -106,9 +106,7 @@ void pin_sharding(const ShardingChoice& choice, Pins& pins) {
 // What is no degree has an option of its own.
 std::string where_else(const std::string& key, const std::string& value) {
   if (key == "M") return "micro-batches follow from the global batch, DP and mbs; pin those";
-  if (key == "ep" || key == "EP") {
-    return "expert parallelism is not modelled: every TP group holds all experts of its layers";
-  }
+  if (plain_word(key).starts_with("zero")) return "it has its own option: --sharding zero1";
   for (const char* other : {"global-batch", "sequence-length", "schedule", "recompute", "zero1",
                             "sharding", "device", "placement", "cp-kind", "gpus"}) {
     if (key == other) return fmt::format("it has its own option: --{} {}", key, value);
@@ -153,6 +151,15 @@ void set_pins(Question& question, const SearchOptions& options) {
     bad_option("--sharding", "--zero1 says what is sharded as well", "leave out --zero1");
   }
   if (options.sharding) set(question, "--sharding", "sharding", *options.sharding);
+  const bool has_no_pipeline =
+      pins.sharding == Sharding::kGradients || pins.sharding == Sharding::kParameters;
+  // Else one replica in a long pipeline, which shards nothing, would be an answer to "zero3".
+  if (has_no_pipeline && !pins.pipeline) pins.pipeline = 1;
+  if (has_no_pipeline && *pins.pipeline > 1) {
+    bad_option("--sharding",
+               fmt::format("{} has no pipeline, and PP = {}", *options.sharding, *pins.pipeline),
+               "leave out PP, or take --sharding zero1 (or fsdp, for torchtitan)");
+  }
   if (options.device && !question.estimated) {
     set(question, "--device", "device", *options.device);
   }

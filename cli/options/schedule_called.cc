@@ -79,6 +79,16 @@ std::string_view find_called(std::string_view typed) {
   return {};
 }
 
+std::vector<std::string> words_of(std::string_view typed) {
+  std::vector<std::string> words;
+  for (std::size_t at = 0; at < typed.size();) {
+    const std::size_t begin = std::min(typed.find_first_not_of(' ', at), typed.size());
+    at = std::min(typed.find(' ', begin), typed.size());
+    if (at > begin) words.emplace_back(typed.substr(begin, at - begin));
+  }
+  return words;
+}
+
 // What somebody may mean who names a whole family.
 std::vector<std::string> schedules_of_family(std::string_view typed) {
   const std::string word = bare(typed);
@@ -97,9 +107,8 @@ std::string schedule_called(std::string_view option, std::string_view typed) {
   const std::string what = fmt::format("unknown schedule '{}'", typed.substr(0, 60));
   if (typed.find(' ') != std::string_view::npos &&
       !find_called(typed.substr(0, typed.find(' '))).empty()) {
-    std::string list(typed);
-    std::replace(list.begin(), list.end(), ' ', ',');
-    bad_option(option, what, fmt::format("several are a list with commas: {}", list));
+    bad_option(option, what,
+               fmt::format("several are a list with commas: {}", joined(words_of(typed), ",")));
   }
   if (const auto family = schedules_of_family(typed); !family.empty()) {
     bad_option(option, what, fmt::format("there are several: {}", joined(family, ", ")));
@@ -107,6 +116,15 @@ std::string schedule_called(std::string_view option, std::string_view typed) {
   if (bare(typed) == "pipedream" || bare(typed) == "pipedream2bw") {
     bad_option(option, what,
                "its steps overlap and weights are stale; with a flush after every step it is 1f1b");
+  }
+  if (const std::string word = bare(typed); word == "all" || word == "any" || word == "auto") {
+    bad_option(option, what, "leave it out: without it all schedules are tried");
+  }
+  if (typed.ends_with(".json")) {
+    bad_option(option, what,
+               fmt::format("penstock simulate {} replays a plan; the actions of a schedule are a "
+                           "CSV file",
+                           typed));
   }
   bad_option(option, what, did_you_mean(typed, schedule_names()));
 }

@@ -3,11 +3,13 @@
 // answer names the next thing to write.
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <filesystem>
 #include <fstream>
 
 #include <fmt/format.h>
 
+#include "cli/io/files.h"
 #include "cli/options/field_words.h"
 #include "cli/options/options_entry.h"
 #include "cli/options/parse.h"
@@ -20,15 +22,12 @@ namespace {
 
 // "penstock.cluster/1" of a file of ours, as far as its beginning says it.
 std::string format_of_file(const std::string& path) {
-  constexpr std::size_t kBeginning = 400;
+  constexpr std::size_t kBeginning = 1 << 16;
   std::ifstream file(path, std::ios::binary);
   std::string text(kBeginning, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(file.gcount()));
-  const std::size_t begin = text.find("\"penstock.");
-  if (begin == std::string::npos) return "";
-  const std::size_t end = text.find('"', begin + 1);
-  return end == std::string::npos ? "" : text.substr(begin + 1, end - begin - 1);
+  return own_format_in(text);
 }
 
 bool is_written_so(const std::string& word, std::string_view ending) {
@@ -95,7 +94,11 @@ std::string Options::help_for_choice(const Arguments& own, const std::string& wo
 // "--verbose 2", "--jitter 5", "--budget 1 minute".
 std::string Options::help_for_value_of_flag(const Arguments& own, const std::string& word) const {
   const auto at = std::find(own.begin(), own.end(), word);
-  if (at == own.begin() || at == own.end() || looks_like_file(word)) return "";
+  if (at == own.begin() || at == own.end()) return "";
+  if (*(at - 1) == "--json" && has("--json")) {
+    return fmt::format("--json takes no value and prints to stdout: --json > {}", word);
+  }
+  if (looks_like_file(word)) return "";
   for (const Entry& entry : entries_) {
     if (entry.is_positional || entry.option == nullptr) continue;
     const std::vector<std::string> names = parse_list("option", entry.names);
@@ -179,6 +182,17 @@ std::string Options::help_for_assignment(const Arguments& own) const {
 std::string Options::help_for_device(const Arguments& own, const std::string& word) const {
   const auto at = std::find(own.begin(), own.end(), word);
   if (at - own.begin() < 2 || *(at - 2) != "--device") return "";
+  const auto is_digit = [](unsigned char c) { return std::isdigit(c) != 0; };
+  const std::string& before = *(at - 1);
+  const bool are_two = std::any_of(before.begin(), before.end(), is_digit) && word.size() > 2 &&
+                       std::isalpha(static_cast<unsigned char>(word[0])) != 0 &&
+                       std::isdigit(static_cast<unsigned char>(word[1])) != 0;
+  if (are_two) {
+    return fmt::format(
+        "penstock compare ... --vary device={},{} plans for each; GPUs of several "
+        "types at once are a cluster file: --cluster FILE",
+        before, word);
+  }
   return fmt::format("quote a name with blanks: --device \"{} {}\"", *(at - 1), word);
 }
 
@@ -232,6 +246,13 @@ std::string Options::help_for_surplus(const Arguments& own, const std::string& w
   if (is_unit(word)) {
     const std::string help = help_for_value_of_flag(own, word);
     return help.empty() ? "leave out the unit, or write it and the number as one word" : help;
+  }
+  if (word == "nodes" || word == "node") {
+    const auto at = std::find(own.begin(), own.end(), word);
+    if (at != own.begin() && (at - 1)->find_first_not_of("0123456789") == std::string::npos) {
+      return has("--nodes") ? fmt::format("write --nodes {}", *(at - 1))
+                            : "--gpus takes the GPUs of all nodes";
+    }
   }
   if (has(("--" + word).c_str())) return fmt::format("it begins with two dashes: --{}", word);
   if (usage_.starts_with("completions")) {

@@ -2,6 +2,7 @@
 // option is called here. Every answer names the next thing to write; words without dashes are in
 // surplus_words.cc.
 #include <algorithm>
+#include <cctype>
 #include <functional>
 
 #include <fmt/format.h>
@@ -9,6 +10,7 @@
 #include "cli/options/field_words.h"
 #include "cli/options/options_entry.h"
 #include "cli/options/parse.h"
+#include "cli/verbs/verbs.h"
 #include "core/values/error.h"
 #include "report/words.h"
 #include "trainers/flag_names.h"
@@ -89,6 +91,9 @@ std::string Options::help_for_denied(const std::string& plain) const {
   for (const std::string_view no : {"no-", "disable-", "without-"}) {
     if (!plain.starts_with(no)) continue;
     const std::string rest = plain.substr(no.size());
+    if (rest.starts_with("interleav") || rest.starts_with("virtual") || rest == "vpp") {
+      return has("--pin") ? "write --pin VP=1" : "";
+    }
     const std::string key = key_called(rest);
     if (!key.empty() && key.size() <= 2 && has("--pin")) {
       return fmt::format("write --pin {}=1", field_word(key));
@@ -96,9 +101,74 @@ std::string Options::help_for_denied(const std::string& plain) const {
     for (const std::string_view sharded : {"zero", "fsdp", "sharding", "zero1", "shard"}) {
       if (rest == sharded && has("--sharding")) return "write --sharding none";
     }
+    if (has("--schedule") && has("--pin") && help_by_parts(rest, known_names()).empty()) {
+      return "--schedule NAME,... names the schedules to try and --pin K=N,... fixes degrees: what "
+             "is not named there is left out";
+    }
+  }
+  // "--tp-range", "--mbs-list".
+  for (const std::string_view many : {"-range", "-list", "-values", "-options", "-choices"}) {
+    if (!plain.ends_with(many) || !has("--pin")) continue;
+    const std::string key = key_called(plain.substr(0, plain.size() - many.size()));
+    if (key.empty()) continue;
+    return fmt::format("all are tried; penstock compare ... --vary {}=1,2,4 plans for each",
+                       field_word(key));
+  }
+  for (const std::string_view limit :
+       {"min-", "max-", "least-", "most-", "at-least-", "at-most-"}) {
+    if (!plain.starts_with(limit) || !has("--pin") || !help_by_parts(plain, known_names()).empty())
+      continue;
+    return "no answer is filtered: plans are ranked by step time, with MFU, memory and price "
+           "beside "
+           "it (--top 20 prints more, --json all figures); --pin K=N,... fixes degrees";
   }
   return "";
 }
+
+// Options whose help has a word of the name.
+std::string Options::options_about(const std::string& plain, const std::string& verb) const {
+  constexpr std::size_t kShortest = 5, kMost = 3;
+  for (std::size_t begin = 0; begin < plain.size();) {
+    const std::size_t end = std::min(plain.find('-', begin), plain.size());
+    const std::string word = plain.substr(begin, end - begin);
+    begin = end + 1;
+    if (word.size() < kShortest) continue;
+    std::vector<std::string> found;
+    for (const Entry& entry : entries_) {
+      if (entry.option == nullptr || entry.is_positional) continue;
+      const std::size_t at = entry.help.find(word);
+      if (at == std::string::npos) continue;
+      if (at > 0 && std::isalnum(static_cast<unsigned char>(entry.help[at - 1])) != 0) continue;
+      found.push_back(parse_list("option", entry.names).back());
+    }
+    if (about_.find(word) != std::string::npos && found.size() != 1) {
+      return fmt::format(
+          "leave it out: penstock {} answers that anyway, or not at all (penstock {} "
+          "--help)",
+          verb, verb);
+    }
+    if (found.empty() || found.size() > kMost) continue;
+    return fmt::format("'{}' is a word of {}; penstock {} --help explains {}", word,
+                       joined(found, ", "), verb, found.size() == 1 ? "it" : "them");
+  }
+  return "";
+}
+
+namespace {
+
+// An option by its exact name that other verbs have.
+std::string help_for_other_verb(const std::string& name, const std::string& verb) {
+  constexpr std::size_t kMostNamed = 3;
+  const std::vector<std::string> others = verbs_with_option(name);
+  if (others.empty()) return "";
+  const Arguments named(others.begin(),
+                        others.begin() + std::min<std::ptrdiff_t>(kMostNamed, std::ssize(others)));
+  return fmt::format("{} is an option of penstock {}{}; penstock {} --help lists those of {}", name,
+                     joined(named, ", "), others.size() > kMostNamed ? " and others" : "", verb,
+                     verb);
+}
+
+}  // namespace
 
 // The dashes say nothing of how near two names are.
 std::string Options::nearest_option(const std::string& name, const std::string& verb) const {
@@ -127,12 +197,16 @@ std::string Options::nearest_option(const std::string& name, const std::string& 
         trainer);
   }
   const bool is_denied = plain.starts_with("no-") || plain.starts_with("disable-");
+  if (by_parts.empty()) {
+    if (std::string other = help_for_other_verb(name, verb); !other.empty()) return other;
+  }
   std::string near = is_denied ? "" : did_you_mean(typed, words);
   if (!near.starts_with(kFound) && !by_parts.empty()) return by_parts;
   if (!near.starts_with(kFound) && typed.size() > 4 && !is_denied) {
     near = did_you_mean(plain, other_names(known_names()));
   }
   if (!near.starts_with(kFound)) {
+    if (std::string about = options_about(plain, verb); !about.empty()) return about;
     constexpr std::size_t kMostNamed = 45;
     if (words.size() > kMostNamed && has("--gpus")) return main_options(verb);
     if (words.empty() || words.size() > kMostNamed)

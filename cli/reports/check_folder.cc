@@ -111,7 +111,7 @@ std::optional<Judged> judged(const std::string& file, const LaunchFileOptions& o
     one.what = target_text(one.launch->report);
     return one;
   }
-  if (!file.ends_with(".json") || text.find("\"penstock.") == std::string::npos) return {};
+  if (!file.ends_with(".json") || own_format_in(text).empty()) return {};
   const Json json = parse_json(text, file);
   one.what = format_of(json);
   if (!is_own(one.what)) return {};

@@ -34,8 +34,6 @@ constexpr const char* kExamples = R"(  penstock check plan.json
   penstock check ds_config.json --gpus 32 --stages 4 --json
 )";
 
-constexpr std::size_t kBeginning = 200;  // where a file of ours says what it is
-
 // What begins with no { is none of our files; say so before JSON's parser does.
 void require_own(const std::string& text, const std::string& file) {
   if (text.find("\"model_type\"") != std::string::npos && file.ends_with(".json")) {
@@ -168,7 +166,7 @@ Answer run_check(const Arguments& arguments, Screen screen) {
     return answer;
   }
   const std::string text = load_text(file);
-  if (launch.as && text.find("\"format\": \"penstock.") < kBeginning) {
+  if (launch.as && !own_format_in(text).empty()) {
     bad_option("--as", fmt::format("{} is a file of Penstock", file), "leave --as out");
   }
   const TrainerRow* trainer = trainer_of(launch, text, file);

@@ -10,6 +10,7 @@
 
 #include "cli/io/progress.h"
 #include "cli/options/field_words.h"
+#include "cli/options/option_aliases.h"
 #include "cli/options/options.h"
 #include "cli/options/parse.h"
 #include "cli/options/search_options.h"
@@ -120,6 +121,14 @@ std::vector<std::string> known_keys() {
   return keys;
 }
 
+std::string help_for_key(const std::string& key) {
+  if (key == "gpu") return "did you mean 'device' (its type) or 'gpus' (how many)?";
+  std::string near = did_you_mean(key, in_field_words(known_keys()));
+  if (near.starts_with("did you mean")) return near;
+  const std::string about = help_by_parts(plain_word(key), {"--device"});
+  return about.empty() ? near : about;
+}
+
 // Asks every question, and reads what it is made from once for all rows that share it.
 class Asker {
  public:
@@ -138,9 +147,7 @@ class Asker {
     question.request.top = 1;
     for (const auto& [key, value] : later) {
       if (!set(question, "--vary " + key, key, value)) {
-        bad_option("--vary", fmt::format("unknown key '{}'", key),
-                   key == "gpu" ? "did you mean 'device' (its type) or 'gpus' (how many)?"
-                                : did_you_mean(key, in_field_words(known_keys())));
+        bad_option("--vary", fmt::format("unknown key '{}'", key), help_for_key(key));
       }
     }
     return question;

@@ -254,10 +254,7 @@ Answer run_morph(const Arguments& arguments, Screen screen) {
   if (auto help = options.parse(arguments, screen)) return help_answer(*help);
   const std::string& path = required(given.book, "--book", "--book book.json");
   const std::string& trace = required(given.trace, "--trace", kTraceExample);
-  if (given.output) {
-    require_page_name(*given.output);
-    require_folder_of(*given.output);
-  }
+  if (given.output) require_page_name(*given.output);
   const Loaded<PlanBook> loaded = load_plan_book(path);
   require_one_device_type(loaded, "a recording");
   const PlanBook& book = loaded.value;

@@ -82,8 +82,9 @@ Rival equal_split(const PlanInputs& inputs, Plan plan) {
 }
 
 // Today's inputs, so that only the decisions differ.
-Rival baseline(const PlanInputs& inputs, const std::string& path) {
-  const PlanFile file = load_plan(path).value;
+Rival baseline(const PlanInputs& inputs, const Loaded<PlanFile>& loaded) {
+  const PlanFile& file = loaded.value;
+  const std::string& path = loaded.file.path;
   std::vector<std::string> names;
   for (const Section& section : inputs.profile->sections) names.push_back(section.name);
   if (names != file.section_names) {
@@ -94,7 +95,7 @@ Rival baseline(const PlanInputs& inputs, const std::string& path) {
 }
 
 Winner winner_of(const Question& question, const SearchResult& result,
-                 const std::optional<std::string>& baseline_path,
+                 const std::optional<Loaded<PlanFile>>& other,
                  const std::optional<TrainingQuestion>& training, bool is_short) {
   const PlanInputs inputs = question.inputs();
   Winner winner;
@@ -104,7 +105,7 @@ Winner winner_of(const Question& question, const SearchResult& result,
   winner.evaluated =
       is_drawn(best.plan) ? evaluate_in_full(inputs, best.plan) : evaluate(inputs, best.plan);
   if (!is_short) winner.rivals.push_back(equal_split(inputs, result.best.front().plan));
-  if (baseline_path) winner.rivals.push_back(baseline(inputs, *baseline_path));
+  if (other) winner.rivals.push_back(baseline(inputs, *other));
   return winner;
 }
 
@@ -322,7 +323,8 @@ Answer run_plan(const Arguments& arguments, Screen screen) {
   require_tokens(asked, question.profile.value);
   training.set_price(question.cluster.value);
   const auto asked_of = [&](int gpus) { return question_of(given, gpus); };
-  if (baseline_path) static_cast<void>(load_plan(*baseline_path));  // refused before the search
+  std::optional<Loaded<PlanFile>> other;  // a bad file is refused before the search
+  if (baseline_path) other = load_plan(*baseline_path);
   if (counts) {
     return book_of_plans(question, *counts, short_question(question), output, chosen, screen,
                          asked_of);
@@ -345,7 +347,7 @@ Answer run_plan(const Arguments& arguments, Screen screen) {
   if (!result.best.empty()) {
     question.request.sequence_length = result.best.front().plan.sequence_length;
   }
-  const Winner winner = winner_of(question, result, baseline_path, asked, is_short);
+  const Winner winner = winner_of(question, result, other, asked, is_short);
   const int exit = exit_of(result, winner);
   const bool writes = output && !result.best.empty();
   const std::string file =

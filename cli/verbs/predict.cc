@@ -204,6 +204,20 @@ std::string cuts_words(const Layout& layout) {
                "head are on the last.";
 }
 
+// Trainers give every replica as many whole micro-batches.
+std::string uneven_words(const Plan& plan) {
+  const std::int64_t round = std::int64_t{plan.data} * plan.micro_batch_size;
+  if (plan.is_mixed() || !plan.has_even_batch() || round <= 0 || plan.global_batch % round == 0) {
+    return "";
+  }
+  const std::int64_t below = plan.global_batch / round * round;
+  return fmt::format(
+      " gbs = {} is no multiple of DP x mbs = {}: some replicas get a micro-batch more, which "
+      "Megatron-LM, torchtitan and DeepSpeed refuse; they take gbs = {}.",
+      plan.global_batch, round,
+      below > 0 ? fmt::format("{} or {}", below, below + round) : std::to_string(round));
+}
+
 // What was asked, and whether it fits, before any table.
 std::string verdict_of(const Asked& asked, const Layout& layout, const EvaluatedPlan& evaluated,
                        Screen screen) {
@@ -223,7 +237,7 @@ std::string verdict_of(const Asked& asked, const Layout& layout, const Evaluated
   return wrapped(verdict, screen.width(), "", "") + '\n' +
          wrapped(std::string("Nothing was searched") +
                      (evaluated.why_not ? "; penstock plan finds what fits. " : ". ") +
-                     cuts_words(layout) + counted,
+                     cuts_words(layout) + uneven_words(asked.plan) + counted,
                  screen.width(), "", "");
 }
 

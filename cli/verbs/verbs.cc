@@ -1,5 +1,4 @@
-// Reading this table shows what the program is made of; nothing registers itself. A first word that
-// is no verb is looked up among the names that other tools have for one, then by edit distance.
+// Reading this table shows what the program is made of; nothing registers itself.
 #include "cli/verbs/verbs.h"
 
 #include <algorithm>
@@ -8,8 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "cli/options/field_words.h"
-#include "cli/options/parse.h"
+#include "cli/verbs/verb_called.h"
 #include "core/values/error.h"
 #include "report/words.h"
 
@@ -51,73 +49,13 @@ std::string help(Screen screen) {
          "\nExit codes:\n" + std::string(kExitCodes);
 }
 
-// What other tools call what a verb here does.
-struct OtherName {
-  std::string_view typed, verb;
-};
-constexpr std::array kOtherNames{
-    OtherName{"search", "plan"},
-    OtherName{"optimize", "plan"},
-    OtherName{"autotune", "plan"},
-    OtherName{"tune", "plan"},
-    OtherName{"find", "plan"},
-    OtherName{"recommend", "plan"},
-    OtherName{"run", "train' or 'manage"},
-    OtherName{"launch", "train' or 'manage"},
-    OtherName{"start", "train' or 'manage"},
-    OtherName{"supervise", "manage"},
-    OtherName{"watch", "status"},
-    OtherName{"elastic", "manage"},
-    OtherName{"diff", "compare"},
-    OtherName{"sweep", "compare"},
-    OtherName{"lint", "check"},
-    OtherName{"verify", "check"},
-    OtherName{"show", "report"},
-    OtherName{"view", "report"},
-    OtherName{"visualize", "report"},
-    OtherName{"plot", "report"},
-    OtherName{"open", "report"},
-    OtherName{"why", "explain"},
-    OtherName{"memory", "predict"},
-    OtherName{"convert", "export"},
-    OtherName{"replay", "simulate"},
-    OtherName{"models", "estimate"},
-};
-
-// Commands for the manager of a job, which are no verbs.
-constexpr std::array<std::string_view, 8> kToldToManagers{"join", "leave", "preempt", "checkpoint",
-                                                          "stop", "drain", "add",     "remove"};
-
-constexpr std::string_view kBeginWithVerb =
-    "a verb comes first: penstock plan config.json --device h100-sxm --gpus 64 --global-batch 512";
-
-// What to do about a first word that is no verb.
-std::string help_for(const std::string& name, const std::vector<std::string>& known) {
-  if (name.starts_with('-') || name.find('.') != std::string::npos ||
-      name.find('/') != std::string::npos) {
-    return std::string(kBeginWithVerb);
-  }
-  const std::string plain = plain_word(name);
-  if (plain == "penstock") return "leave the second 'penstock' out";
-  for (const OtherName& other : kOtherNames) {
-    if (other.typed == plain) return fmt::format("did you mean '{}'?", other.verb);
-  }
-  if (std::find(kToldToManagers.begin(), kToldToManagers.end(), plain) != kToldToManagers.end()) {
-    return "the manager of a job is told so: penstock tell JOB COMMAND, with the commands join, "
-           "leave, preempt, checkpoint, morph and stop";
-  }
-  const std::string near = did_you_mean(plain, known);
-  return near.starts_with("did you mean") ? near
-                                          : near + "; penstock alone shows seven ways to begin";
-}
-
 const Verb& verb_named(const std::string& name) {
   std::vector<std::string> known;
   for (const Verb& verb : verbs()) {
     if (verb.name == name) return verb;
     known.emplace_back(verb.name);
   }
-  throw_bad_input(fmt::format("unknown verb '{}'\nhelp: {}", name, help_for(name, known)));
+  throw_bad_input(fmt::format("unknown verb '{}'\nhelp: {}", name, help_for_verb(name, known)));
 }
 
 }  // namespace
@@ -163,6 +101,18 @@ OptionTable options_of(const Verb& verb) {
     if (error.kind() != ErrorKind::kMissingResource) throw;
     return {};
   }
+}
+
+std::vector<std::string> verbs_with_option(const std::string& name) {
+  std::vector<std::string> found;
+  for (const Verb& verb : verbs()) {
+    const std::vector<OptionRow> rows = options_of(verb).rows;
+    const bool has = std::any_of(rows.begin(), rows.end(), [&name](const OptionRow& row) {
+      return std::find(row.names.begin(), row.names.end(), name) != row.names.end();
+    });
+    if (has) found.emplace_back(verb.name);
+  }
+  return found;
 }
 
 std::string_view exit_codes() { return kExitCodes; }

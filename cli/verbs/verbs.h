@@ -2,7 +2,9 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "cli/io/answer.h"
 #include "cli/options/option_table.h"
@@ -19,6 +21,8 @@ struct Verb {
 std::span<const Verb> verbs();
 // The table of options of a verb; empty when this build lacks the verb.
 OptionTable options_of(const Verb& verb);
+// Those that have an option of exactly this name ("--budget").
+std::vector<std::string> verbs_with_option(const std::string& name);
 
 Answer run_plan(const Arguments& arguments, Screen screen);
 Answer run_predict(const Arguments& arguments, Screen screen);

@@ -32,6 +32,29 @@ TEST_CASE("the format of a file, if it says one") {
   CHECK(format_of(Json::array()).empty());
 }
 
+TEST_CASE("a text names its format wherever the member stands") {
+  CHECK(own_format_in("{\"format\": \"penstock.plan/2\", \"a\": 1}") == "penstock.plan/2");
+  CHECK(own_format_in("{\"a\": [1, 2],\n \"format\" :\n\t\"penstock.job/1\"}") == "penstock.job/1");
+  // Another program's format, the name in another place, an end before the value's.
+  CHECK(own_format_in("{\"format\": \"csv\", \"x\": \"penstock.plan/2\"}").empty());
+  CHECK(own_format_in("run.sh writes \"penstock.plan/2\"").empty());
+  CHECK(own_format_in("{\"format\": \"penstock.plan/2").empty());
+  CHECK(own_format_in("").empty());
+}
+
+TEST_CASE("endings do not make two names alike") {
+  const std::filesystem::path folder = "near_files";
+  std::filesystem::create_directories(folder);
+  write_file((folder / "cut.json").string(), "{}");
+  write_file((folder / "config.json").string(), "{}");
+  const auto said = [&folder](const char* name) {
+    return tests::message_of([&] { load_plan((folder / name).string()); });
+  };
+  CHECK(said("run.jsonl").find("did you mean") == std::string::npos);
+  CHECK(said("confg.json").find("did you mean 'config.json'?") != std::string::npos);
+  std::filesystem::remove_all(folder);
+}
+
 TEST_CASE("a byte order mark is no part of a JSON file, and a list is no model") {
   const std::string path = "byte_order_mark.json";
   write_file(path, "\xEF\xBB\xBF{\"hidden_size\": 8}");

@@ -1,0 +1,13 @@
+// What to do about a first word that is no verb: what other tools call it, what a part of it says,
+// the nearest verb.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace penstock {
+
+// A sentence for "help:".
+std::string help_for_verb(const std::string& typed, const std::vector<std::string>& known);
+
+}  // namespace penstock
