@@ -128,11 +128,17 @@ class Traffic {
     const Bytes shard{(gradients.count + holders.shards - 1) / holders.shards};
     unit.reduce += scaled(slowest(cluster, CollectiveKind::kAllReduce, holders.same, shard),
                           factors.reduction);
-    if (!adds_gradients_) unit.scatter_copy += copy_time(weights + gradients);
+    unit.scatter_copy +=
+        copy_time(adds_gradients_ ? more_than(gradients, weights) : weights + gradients);
     if (carries_messages_) {
       unit.gather_busy = unit.gather;
       unit.scatter_busy = unit.scatter + unit.reduce;
     }
+  }
+
+  // What copies, which move weights and gradients, move more than sums, which move gradients twice.
+  static Bytes more_than(Bytes gradients, Bytes weights) {
+    return {std::max<std::int64_t>(weights.count - gradients.count, 0)};
   }
 
   [[nodiscard]] Duration copy_time(Bytes bytes) const {
@@ -145,8 +151,8 @@ class Traffic {
   const Plan& plan_;
   bool carries_messages_ = false;  // the rank's processor does
   bool shares_processors_ = false;
-  // Backwards hold the reading and writing of gradients that they add to. FSDP adds up shards only;
-  // its copies, which move no more bytes, take the place of that.
+  // Backwards hold the reading and writing of gradients that they add to. FSDP adds up shards only:
+  // its copies take the place of that.
   bool adds_gradients_ = false;
   double copy_rate_ = 0.0;
   std::vector<UnitTimes> of_type_;

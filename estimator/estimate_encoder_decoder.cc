@@ -46,6 +46,7 @@ class PairEstimate {
     ModelProfile& profile = estimate_.profile;
     profile.name = model_.decoder.name + " (estimated)";
     estimate_.error = curve_.error;
+    estimate_.basis = ErrorBasis::kAssumed;  // the runs had no encoder
     add_sources();
     add_training();
     for (int degree = 1; degree <= std::min(request_.most_tensor_degree, kMostTensorDegree);

@@ -124,11 +124,14 @@ void Decider::learn_start(Duration first_step) {
   std::vector<ChangeTimes::Start>& starts = next().change_times.starts;
   auto known = std::ranges::lower_bound(starts, ranks, {}, &ChangeTimes::Start::ranks);
   if (known == starts.end() || known->ranks != ranks) known = starts.insert(known, {ranks, {}});
-  learn(known->times, now_ - generation().started - first_step);
+  const Duration took = now_ - generation().started - first_step;
+  if (took <= Duration{}) return;  // the clock was put back
+  learn(known->times, took);
   if (known->times.size() < 2) return;  // nothing to compare it with
   std::vector<double>& loads = next().change_times.loads;
-  loads.push_back(static_cast<double>(known->times.back().count()) /
-                  static_cast<double>(ChangeTimes::typical(known->times)->count()));
+  const double load = static_cast<double>(known->times.back().count()) /
+                      static_cast<double>(ChangeTimes::typical(known->times)->count());
+  loads.push_back(std::clamp(load, 1.0 / ChangeTimes::kMostLoad, ChangeTimes::kMostLoad));
   if (loads.size() > ChangeTimes::kLoads) loads.erase(loads.begin());
 }
 

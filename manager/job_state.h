@@ -114,9 +114,11 @@ struct ChangeTimes {
     bool operator==(const Start&) const = default;
   };
   std::vector<Start> starts;  // one for each number of ranks, ascending
-  // Of the last starts: their time over what was typical for as many ranks. It tells how busy the
-  // machines are with other things.
+  // Of the last starts that were not the first of as many ranks: their time over what is typical
+  // for these. It tells how busy the machines are with other things; a clock that was put forward
+  // makes no more than kMostLoad of it.
   static constexpr std::size_t kLoads = 2;
+  static constexpr double kMostLoad = 10.0;
   std::vector<double> loads;
 
   // The median of what is remembered, of two the lesser: an end among others that something else

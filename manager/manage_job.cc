@@ -25,6 +25,7 @@ class Loop {
     state_ = reopened(store_.state().value_or(first));
     // While no manager lived nothing was done.
     if (state_.expected) state_.expected->waited = true;
+    state_.generation.checkpointed.reset();
     for (const Act& act : store_.acts_to_do()) carry_out(act);
     store_.acts_done();
     if (!state_.has_ended() && state_.phase != JobPhase::kWaiting) world_.ranks.adopt(state_);

@@ -185,7 +185,8 @@ std::string simpler_of(const SearchResult& result, const std::vector<std::size_t
           : fmt::format("{}{}, mbs {}{}", degrees_text(plan),
                         plan.chunks > 1 ? fmt::format(", VP {}", plan.chunks) : "",
                         micro_batch_size_text(plan), plan.pipeline > 1 ? ", " + plan.schedule : "");
-  return fmt::format("Nearly as fast and simpler: {} ({}), +{}.", name, simpler_in(plan, best.plan),
+  return fmt::format("Nearly as fast and simpler: {} ({}); a step takes {} more.", name,
+                     simpler_in(plan, best.plan),
                      percent(more_speed(evaluation.step_time, best.evaluation.step_time)));
 }
 

@@ -15,10 +15,9 @@ namespace {
 // prediction included (docs/accuracy.md), so that less says nothing of which is faster.
 constexpr int kAlikePercent = 2;
 
-int kinds_of(const Plan& plan) {
-  const std::array degrees{plan.tensor, plan.context, plan.expert, plan.pipeline, plan.data};
-  return static_cast<int>(
-      std::count_if(degrees.begin(), degrees.end(), [](int d) { return d > 1; }));
+// Which of T, C, EP, P and D the plan has.
+std::array<bool, 5> kinds_in(const Plan& plan) {
+  return {plan.tensor > 1, plan.context > 1, plan.expert > 1, plan.pipeline > 1, plan.data > 1};
 }
 
 bool has_usual_schedule(const Plan& plan) {
@@ -27,22 +26,38 @@ bool has_usual_schedule(const Plan& plan) {
 }
 
 bool has_equal_replicas(const Plan& plan) {
-  return plan.has_even_batch() && plan.global_batch % (plan.data * plan.micro_batch_size) == 0;
+  const auto& kinds = plan.replica_kinds;
+  return plan.has_even_batch() && plan.global_batch % plan.data == 0 &&
+         std::all_of(kinds.begin(), kinds.end(), [&](const ReplicaKind& kind) {
+           return kind.samples == kinds.front().samples;
+         });
 }
 
-int special_ways(const Plan& plan) {
-  return (has_usual_schedule(plan) ? 0 : 1) + (plan.recompute_sections.empty() ? 0 : 1) +
-         (has_equal_replicas(plan) ? 0 : 1);
+std::array<bool, 4> special_ways(const Plan& plan) {
+  return {!has_usual_schedule(plan), !plan.recompute_sections.empty(), !has_equal_replicas(plan),
+          plan.is_mixed()};
+}
+
+template <std::size_t N>
+int count_of_set(const std::array<bool, N>& flags) {
+  return static_cast<int>(std::count(flags.begin(), flags.end(), true));
+}
+
+// None that the other has not.
+template <std::size_t N>
+bool is_within(const std::array<bool, N>& flags, const std::array<bool, N>& others) {
+  return std::equal(flags.begin(), flags.end(), others.begin(),
+                    [](bool flag, bool other) { return other || !flag; });
 }
 
 // Ascending: what is simpler comes first.
 std::tuple<int, int, int> order_of(const Plan& plan) {
-  return {plan.pipeline, kinds_of(plan), special_ways(plan)};
+  return {plan.pipeline, count_of_set(kinds_in(plan)), count_of_set(special_ways(plan))};
 }
 
 bool is_simpler(const Plan& plan, const Plan& other) {
-  return plan.pipeline <= other.pipeline && kinds_of(plan) <= kinds_of(other) &&
-         special_ways(plan) <= special_ways(other) && order_of(plan) != order_of(other);
+  return plan.pipeline <= other.pipeline && is_within(kinds_in(plan), kinds_in(other)) &&
+         is_within(special_ways(plan), special_ways(other)) && order_of(plan) != order_of(other);
 }
 
 }  // namespace
@@ -63,11 +78,12 @@ std::string simpler_in(const Plan& plan, const Plan& first) {
   if (plan.pipeline < first.pipeline) {
     words.push_back(fmt::format("PP {} for {}", plan.pipeline, first.pipeline));
   }
-  if (const int kinds = kinds_of(plan); kinds < kinds_of(first)) {
-    words.push_back(fmt::format("{} kinds of parallelism for {}", kinds, kinds_of(first)));
+  const int kinds = count_of_set(kinds_in(plan)), of_first = count_of_set(kinds_in(first));
+  if (kinds < of_first) {
+    words.push_back(fmt::format("{} of parallelism for {}", count_of(kinds, "kind"), of_first));
   }
   if (has_usual_schedule(plan) && !has_usual_schedule(first)) {
-    words.push_back(plan.pipeline == 1 ? "no schedule" : plan.schedule);
+    words.push_back(plan.pipeline == 1 ? "no pipeline" : plan.schedule);
   }
   if (plan.recompute_sections.empty() && !first.recompute_sections.empty()) {
     words.emplace_back("recompute alike in all stages");
@@ -75,6 +91,7 @@ std::string simpler_in(const Plan& plan, const Plan& first) {
   if (has_equal_replicas(plan) && !has_equal_replicas(first)) {
     words.emplace_back("as many samples on every replica");
   }
+  if (!plan.is_mixed() && first.is_mixed()) words.emplace_back("one type of GPU");
   return joined(words, ", ");
 }
 

@@ -13,8 +13,9 @@ namespace penstock {
 
 // The place of the simplest among the plans (ascending step time) that take at most 2 % more than
 // the first one and are simpler: fewer pipeline ranks, kinds of parallelism or special ways (a
-// schedule that trainers do not have by default, recompute or batches that differ between ranks),
-// and more of none. Of equally simple ones the fastest. None: the first one is as simple.
+// schedule that trainers do not have by default, recompute or batches that differ between ranks,
+// several types of GPUs), and use none that the first does not. Of equally simple ones the fastest.
+// None: the first one is as simple.
 std::optional<std::size_t> simpler_plan(const std::vector<RankedPlan>& plans);
 
 // "PP 16 for 128, schedule 1f1b": where `plan` is simpler than `first`.

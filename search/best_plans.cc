@@ -336,7 +336,7 @@ class Search {
       budget.recompute = recompute_rule(request_);
       budget.trainer = request_.trainer;
       budget.modes_to_divide = modes_to_divide(inputs_, request_, plans[i].plan.device);
-      if (is_book()) budget.least_gain = kLeastGainInBook;
+      if (request_.sizes.size() > 1) budget.least_gain = kLeastGainInBook;
       if (within) budget.memory = plans[i].memory;
       if (auto better = improve_cuts(inputs_, plans[i].plan, budget)) plans[i] = std::move(*better);
     });

@@ -16,6 +16,7 @@
 #include "core/values/expert_grid.h"
 #include "core/values/rule_facts.h"
 #include "costmodel/sharded_state.h"
+#include "search/divided_sequences.h"
 #include "search/key_costs.h"
 #include "search/plan_program.h"
 
@@ -27,9 +28,6 @@ constexpr int kFewChunks = 4;       // V = 2..4 at first
 constexpr int kDeviceHalvings = 3;  // N, N/2, N/4, N/8 devices
 constexpr int kFewReplicas = 16;    // of no more than these every number is tried
 constexpr int kFewOfALoad = 8;      // likewise of those that have one load
-
-// From here on sequences are divided without being asked: by two, and the longer ones by more.
-constexpr int kHalvedSequence = 8192, kLongSequence = 32768;
 
 template <class Value, class Like>
 bool contains(const std::vector<Value>& values, const Like& value) {

@@ -94,7 +94,7 @@ void lead_by_cuts(const PlanInputs& inputs, const SearchRequest& request,
   const auto is_improved = [&](const Plan& plan) {
     return std::find(improved.begin(), improved.end(), without_cuts(plan)) != improved.end();
   };
-  CutBudgets budgets(!request.sizes.empty());
+  CutBudgets budgets(request.sizes.size() > 1);
   std::map<int, int> taken;  // by GPUs
   const auto has_turn = [&](const Plan& plan) {
     return request.sizes.size() < 2 || taken[plan.devices()]++ < kMostPerSizeOfBook;

@@ -2,7 +2,8 @@
 // micro-batch, so that backward prices hold both; of forward units only the input of the shard is
 // kept (on the device: a stash of one boundary per micro-batch). Where the optimizer runs on the
 // host, a copy back goes section by section: while the gradient of one is under way, the one before
-// is updated, and the copy ends with the last update, as SpilledWork does it.
+// is updated, and the copy ends with the last update, as SpilledWork does it in the last pass of a
+// step. Those of earlier passes, which only add up, are priced alike: rather too long.
 #include "spilling/spilled_prices.h"
 
 #include <algorithm>
@@ -86,13 +87,21 @@ Duration SpillPrices::store_time(const SpillChoice& choice, int first, int end) 
   const State state = state_of(first, end);
   if (choice.update == UpdatePlace::kDevice) return copy_time(kept_bytes(choice, state));
   const Duration all = copy_time(state.gradients);
+  const bool has_tie = ties_.repeated(first, end) > 0;
   Duration there{}, done{};
   for (int i = first; i < end; ++i) {
     const auto s = static_cast<std::size_t>(i);
     there = std::min(there + copied_[s], all);  // without what rounding adds
-    done = std::max(there, done) + behind_[s];
+    done = std::max(there, done) + (has_tie ? behind_of(first, i) : behind_[s]);
   }
   return std::max(all, done);
+}
+
+// What shares its weights with a section of the shard before it is not updated again.
+Duration SpillPrices::behind_of(int first, int section) const {
+  const std::int64_t count = state_of(first, section + 1).count - state_of(first, section).count;
+  return of_parameters(count,
+                       question_.clips ? question_.optimizer.norm : question_.optimizer.update);
 }
 
 Duration SpillPrices::update_time(const State& state) const {

@@ -53,6 +53,7 @@ class SpillPrices {
   [[nodiscard]] State state_of(int first, int end) const;
   [[nodiscard]] Duration copy_time(std::int64_t bytes) const;
   [[nodiscard]] Duration update_time(const State& state) const;
+  [[nodiscard]] Duration behind_of(int first, int section) const;
   // With the optimizer on the device: all that a shard keeps from pass to pass, or step to step.
   [[nodiscard]] static std::int64_t kept_bytes(const SpillChoice& choice, const State& state);
   [[nodiscard]] Duration store_time(const SpillChoice& choice, int first, int end) const;

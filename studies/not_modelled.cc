@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "search/divided_sequences.h"
+
 namespace penstock {
 namespace {
 
@@ -12,9 +14,6 @@ bool has_whole_experts(const ModelProfile& profile) {
     return type.name.find("expert") != std::string::npos && type.expert_parameters == 0;
   });
 }
-
-// From so many tokens on a search divides the sequences of an estimate (search/candidates.cc).
-constexpr int kDividedSequence = 8192;
 
 int longest_sequence(const Question& question) {
   int longest = question.request.sequence_length;
@@ -58,7 +57,7 @@ std::vector<std::string> not_modelled_here(const Question& question) {
   }
   if (question.estimated) {
     add_of_estimate(*question.estimated, texts);
-  } else if (longest_sequence(question) >= kDividedSequence) {
+  } else if (longest_sequence(question) >= kHalvedSequence) {
     // Profiles measure whole sequences; estimates divide them.
     texts.emplace_back("context parallelism");
   }

@@ -346,7 +346,10 @@ void add_device(EstimatedModel& estimated, const EstimatedModel& other) {
   ErrorBand& error = estimated.estimate.error;
   error.below = std::max(error.below, other.estimate.error.below);
   error.above = std::max(error.above, other.estimate.error.above);
-  if (other.estimate.basis == ErrorBasis::kAssumed) estimated.estimate.basis = ErrorBasis::kAssumed;
+  // Of both together nothing was counted.
+  if (other.estimate.basis != estimated.estimate.basis) {
+    estimated.estimate.basis = ErrorBasis::kAssumed;
+  }
   const bool same = other.request.arithmetic == estimated.request.arithmetic;
   estimated.also_for.push_back(
       other.device.name + (same ? "" : " in " + std::string(name_of(other.request.arithmetic))));
@@ -377,9 +380,8 @@ std::string headline_of(const EstimatedModel& estimated) {
   std::vector<std::string> devices{estimated.device.name};
   devices.insert(devices.end(), estimated.also_for.begin(), estimated.also_for.end());
   return fmt::format(
-      "estimated for {}, {}: nothing was measured; {} between {} less and {} more time than such "
-      "an "
-      "estimate",
+      "estimated for {}, {}: nothing was measured; {} between {} less "
+      "and {} more time than such an estimate",
       joined(devices, " and "), name_of(estimated.request.arithmetic),
       takers_of(estimated.estimate.basis), percent(estimated.estimate.error.below),
       percent(estimated.estimate.error.above));

@@ -441,9 +441,9 @@ class ArchitectureReader {
 
   void list_not_read() {
     if (extra_heads_.value_or(0) > 0) {
-      model_.not_read.push_back(std::to_string(*extra_heads_) +
-                                " extra prediction layers (num_nextn_predict_layers): not part of "
-                                "this estimate");
+      model_.not_read.push_back(std::to_string(*extra_heads_) + " extra prediction layer" +
+                                (*extra_heads_ == 1 ? "" : "s") +
+                                " (num_nextn_predict_layers): not part of this estimate");
     }
     if (narrow_embedding_.value_or(model_.hidden) != model_.hidden) {
       model_.not_read.push_back("word_embed_proj_dim " + std::to_string(*narrow_embedding_) +

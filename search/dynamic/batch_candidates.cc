@@ -309,10 +309,10 @@ void Candidates::add_unbound(const std::vector<const ScheduleKind*>& kinds) {
 
 // Rungs that bind.
 void Candidates::add_unmade(const Candidate& like) {
-  const std::int64_t least = least_as_shared_out(like);
+  const std::int64_t least = least_as_shared_out(like), shared = least_end_ns(like);
   for (const std::int64_t rung : rungs_of(*like.of->forming.mode, kRoomRungsPerOctave)) {
     if (rung >= like.need || rung <= like.of->replays.beside_stash()) continue;
-    unmade_.push_back({&like, rung, std::max(rung, like.of->forming.rung), least});
+    unmade_.push_back({&like, rung, std::max(rung, like.of->forming.rung), least, shared});
   }
 }
 
@@ -328,13 +328,13 @@ std::int64_t Candidates::least_end_within(std::int64_t limit, bool only_first_sc
 void Candidates::make_within(const Wanted& wanted) {
   std::int64_t latest = wanted.fastest - 1;
   if (wanted.ends_decide) {
-    latest =
-        std::min({latest, wanted.beat, least_end_within(wanted.limit, wanted.only_first_schedule)});
+    latest = std::min(latest, least_end_within(wanted.limit, wanted.only_first_schedule));
   }
   const std::size_t before = made_.size();
   for (UnmadeCandidate& unmade : unmade_) {
     if (unmade.least_ns > latest) break;
     if (unmade.like == nullptr || unmade.rung > wanted.limit) continue;
+    if (wanted.ends_decide && unmade.least_shared_ns > wanted.beat) continue;
     if (wanted.only_first_schedule && unmade.like->schedule_index > 0) continue;
     const std::size_t first = made_.size();
     make(unmade);
@@ -402,6 +402,7 @@ Candidate improved(const BatchQuestion& question, const Candidate& candidate,
       candidate.schedule.within > 0 ? question.replays / kReplaysPerLists : question.replays;
   Candidate better = candidate;
   if (candidate.replicas.size() > 1) better = Rebalance(candidate, limit, budget).run(replays);
+  better.add_up();
   if (question.layout.stages() == 1) return better;  // one after the other, in any order
   if (least_as_shared_out(better) >= improving.beat) return better;
   std::vector<bool> searched(better.replicas.size(), false);

@@ -48,7 +48,8 @@ bool is_ranked_before(const Candidate& a, const Candidate& b);
 struct UnmadeCandidate {
   const Candidate* like = nullptr;
   std::int64_t within = 0, rung = 0;
-  std::int64_t least_ns = 0;  // however its lists come out
+  std::int64_t least_ns = 0;         // however its lists come out
+  std::int64_t least_shared_ns = 0;  // and however its micro-batches are shared out anew
 };
 
 // Candidates stay where they are once they are made. `formings` must outlive them.

@@ -119,8 +119,9 @@ class BatchPlanner {
     return at->second;
   }
 
-  // `beat`: what is known to be possible. What cannot beat it need not be in the chain, and what is
-  // made without it does not depend on memory either: with more of it `beat` only gets less.
+  // `beat`: what is known to be possible. What cannot beat it, not even shared out anew, need not
+  // be in the chain: with more memory `beat` only gets less, so that nothing is lost that could
+  // win.
   std::vector<Link> chain_of(bool only_first_schedule, std::int64_t beat) {
     std::vector<Link> chain;
     std::optional<Duration> fastest;

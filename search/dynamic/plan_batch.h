@@ -37,8 +37,8 @@ struct BatchQuestion {
   Plan layout;
   std::vector<RecomputeChoice> recompute;
   // Names of simulator/schedules to choose among; empty: all that the planner knows for the layout,
-  // of which 1F1B (of several chunks interleaved) is always one. That stands in where none of them
-  // takes as many micro-batches as a replica gets.
+  // of which 1F1B (of several chunks interleaved) is always one, but on the V. That stands in where
+  // none of them takes as many micro-batches as a replica gets.
   std::vector<std::string> schedules;
   ExecutorModel executor;
   PerRank<Bytes> capacity = Bytes{};  // of the devices of one pipeline

@@ -126,6 +126,9 @@ def gather_share(run):
 def print_gathers(runs):
     runs = [(gather_share(run), -error) for run, (error, _, _) in runs
             if run["model"].startswith("mpt:") and run["device"] == "h100-sxm" and run["seq"] <= 4096]
+    if len(runs) < 2:
+        print("too few runs of MPT on H100 to draw a line through")
+        return
     x, y = (statistics.mean(column) for column in zip(*runs))
     slope = sum((a - x) * (b - y) for a, b in runs) / sum((a - x) ** 2 for a, _ in runs)
     print(f"{len(runs)} runs of MPT on H100, up to 4,096 tokens: missing {100 * (y - slope * x):.1f} % "

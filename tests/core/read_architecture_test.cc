@@ -57,7 +57,7 @@ TEST_CASE("latent attention, experts and dense layers of DeepSeek") {
   CHECK(*model.experts == Experts{8, 3, 32, 64, false});
   CHECK(model.dense_layers == std::vector<int>{0});
   REQUIRE(model.not_read.size() == 1);
-  CHECK(model.not_read[0].starts_with("1 extra prediction layers"));
+  CHECK(model.not_read[0].starts_with("1 extra prediction layer"));
 }
 
 // Every family has its own way to say in which of 12 layers attention reaches 16 tokens back.

@@ -62,7 +62,8 @@ class FirstSteps(chaos.Chaos):
             before = len(self.measured())
             self.event += 1
             act = {"power_off": self.power_off_some}.get(kind, getattr(self, kind))
-            assert act(), f"nothing to hit: {kind}"
+            if not act():
+                continue  # nothing to hit: nobody is away, say
             self.wait_for(f"a first step after {kind}", lambda: len(self.measured()) > before)
             self.kinds.append(kind)
         self.manager.send_signal(signal.SIGTERM)

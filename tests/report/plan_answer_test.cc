@@ -83,7 +83,7 @@ TEST_CASE("from 60 columns on an answer has at most twenty lines, and none is to
 // Of the eight, 1f1b comes fifth and as fast as the first.
 TEST_CASE("a simpler plan that is nearly as fast is named above the table, if there is room") {
   const std::string wide = plan_answer(full_result(), about(140));
-  CHECK(wide.find("\nNearly as fast and simpler: plan 5 (1f1b), +0.0 %.\n\n#") !=
+  CHECK(wide.find("\nNearly as fast and simpler: plan 5 (1f1b); a step takes 0.0 % more.\n\n#") !=
         std::string::npos);
   PlanAnswer few = about(140);
   few.most_plans = 3;

@@ -39,6 +39,37 @@ TEST_CASE("the simplest plan within 2 % is found, and what is simpler of it said
   CHECK_FALSE(simpler_plan({}));
 }
 
+TEST_CASE("one replica for a pipeline of two is one kind of parallelism for two") {
+  std::vector<RankedPlan> plans(2, tests::ranked());
+  plans[0].plan.pipeline = 2;
+  plans[0].plan.data = 4;
+  plans[0].plan.schedule = "zb-h1";
+  plans[1].plan.pipeline = 1;
+  plans[1].plan.data = 8;
+  REQUIRE(simpler_plan(plans) == 1);
+  CHECK(simpler_in(plans[1].plan, plans[0].plan) ==
+        "PP 1 for 2, 1 kind of parallelism for 2, no pipeline");
+}
+
+// 24 samples in micro-batches of 4 are 6 on each of four replicas, the last one short.
+TEST_CASE("replicas with a short last micro-batch are equal; special ways are not exchanged") {
+  std::vector<RankedPlan> plans(2, tests::ranked());
+  for (RankedPlan& each : plans) {
+    each.plan.pipeline = 16;
+    each.plan.data = 4;
+    each.plan.global_batch = 24;
+    each.plan.schedule = "1f1b";
+  }
+  plans[0].plan.micro_batch_size = 4;
+  plans[1].plan.micro_batch_size = 3;
+  CHECK_FALSE(simpler_plan(plans));
+  plans[0].plan.recompute_sections = {1};
+  plans[1].plan.pipeline = 8;
+  CHECK(simpler_plan(plans) == 1);
+  plans[1].plan.schedule = "zb-h1";  // an unusual schedule for recompute that differs
+  CHECK_FALSE(simpler_plan(plans));
+}
+
 TEST_CASE("what is simpler in one way and less so in another is no simpler plan") {
   std::vector<RankedPlan> plans = deep_first();
   plans[1].plan.pipeline = 4;

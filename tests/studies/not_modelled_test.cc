@@ -34,16 +34,16 @@ TEST_CASE("of a plain model nothing is left out; of a measured one that long seq
 TEST_CASE("what a config.json has beyond the estimate is said, fields that nobody knows are not") {
   Architecture model;
   model.not_read = {
-      "1 extra prediction layers (num_nextn_predict_layers): not part of this estimate",
+      "1 extra prediction layer (num_nextn_predict_layers): not part of this estimate",
       "unheard_of"};
   model.experts = Experts{};
   Question question = estimated_of(model);
   CHECK(not_modelled_here(question) ==
-        Texts{"1 extra prediction layers (num_nextn_predict_layers)",
+        Texts{"1 extra prediction layer (num_nextn_predict_layers)",
               "experts that get more tokens than others (--expert-imbalance)"});
   question.estimated->request.expert_imbalance = 1.2;
   CHECK(not_modelled_here(question) ==
-        Texts{"1 extra prediction layers (num_nextn_predict_layers)"});
+        Texts{"1 extra prediction layer (num_nextn_predict_layers)"});
 }
 
 TEST_CASE("layers that differ in their window are alike in an estimate") {
