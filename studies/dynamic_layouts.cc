@@ -126,12 +126,14 @@ class Layouts {
 
   void add_pipelines(int tensor) {
     const Pins& pins = question_.request.pins;
-    const int chunks = pins.chunks.value_or(least_chunks());
+    const int more_chunks = pins.chunks.value_or(least_chunks());
     const int ranks = question_.request.gpus / tensor;
     const auto sections = static_cast<int>(question_.profile.value.sections.size());
-    for (int pipeline = 1; pipeline <= ranks && pipeline * chunks <= sections; ++pipeline) {
+    for (int pipeline = 1; pipeline <= ranks; ++pipeline) {
       if (ranks % pipeline != 0 || !admits(pins.pipeline, pipeline)) continue;
-      if (pipeline == 1 && chunks > 1) continue;
+      // One stage alone suits every schedule.
+      const int chunks = pipeline == 1 && !pins.chunks ? 1 : more_chunks;
+      if (pipeline * chunks > sections || (pipeline == 1 && chunks > 1)) continue;
       const int data = ranks / pipeline;
       if (!admits(pins.data, data) || data > typical_.samples) continue;
       add(tensor, pipeline, data, chunks);

@@ -41,7 +41,7 @@ void add_of_estimate(const EstimatedModel& estimated, std::vector<std::string>& 
   if (model.experts && estimated.request.expert_imbalance <= 1.0) {
     texts.emplace_back("experts that get more tokens than others (--expert-imbalance)");
   }
-  if (model.windowed_layers > 0) {
+  if (model.windowed_layers > 0 && model.windowed_layers < model.layers) {
     texts.emplace_back(
         "which layers have the attention window (all are given the mean of windowed and whole "
         "ones)");

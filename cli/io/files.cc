@@ -222,7 +222,7 @@ void require_json(const std::string& path, const std::string& text, std::string_
     help = "the model is a config.json or a profile; a CSV of actions is what penstock schedule " +
            path +
            " --cost F=10ms,B=20ms replays, a recording of GPUs what penstock morph --trace " +
-           path + " does";
+           path + " --book book.json does";
   }
   throw_bad_input(path + (is_empty ? ": this file is empty" : ": this is not a JSON file") +
                   "\nhelp: " + help);

@@ -15,8 +15,7 @@ namespace {
 constexpr const char* kLink = "link.";
 
 double parse_factor(const std::string& option, const std::string& value) {
-  if (value.find_first_of("0123456789") == 0 &&
-      std::isalpha(static_cast<unsigned char>(value.back())) != 0) {
+  if (value.find_first_of("0123456789") == 0 && value.find_last_of("bBs") == value.size() - 1) {
     bad_option(option, fmt::format("'{}' is a rate, and a factor belongs here", value),
                "0.5 halves the links of the cluster file, 2 doubles them");
   }

@@ -116,11 +116,11 @@ constexpr std::array kMachines{
     Machine{"standard-nd96isr-h100", "h100-sxm"},
     Machine{"standard-nd96isr-h200", "h200-sxm"},
     Machine{"standard-nd96isr-mi300x", "mi300x"},
-    Machine{"dgx-a100", "a100-sxm-80gb"},
+    Machine{"dgx-a100", "a100-sxm-40gb or a100-sxm-80gb"},
     Machine{"dgx-h100", "h100-sxm"},
     Machine{"dgx-h200", "h200-sxm"},
     Machine{"dgx-b200", "b200"},
-    Machine{"hgx-a100", "a100-sxm-80gb"},
+    Machine{"hgx-a100", "a100-sxm-40gb or a100-sxm-80gb"},
     Machine{"hgx-h100", "h100-sxm"},
     Machine{"hgx-h200", "h200-sxm"},
     Machine{"hgx-b200", "b200"},
@@ -155,7 +155,10 @@ DeviceSheet sheet_of(const std::string& name) {
   std::vector<std::string> names, all;
   for (DeviceSheet& sheet : shipped_devices()) {
     if (sheet.is_called(name) || sheet.is_called(plain)) return std::move(sheet);
-    if (is_spelled_so(sheet, bare(plain))) return std::move(sheet);
+    // A colon or a star is that of a number of devices, "a100:40".
+    if (plain.find_first_of(":*,") == std::string::npos && is_spelled_so(sheet, bare(plain))) {
+      return std::move(sheet);
+    }
     names.push_back(sheet.name);
     all.push_back(sheet.name);
     all.insert(all.end(), sheet.aliases.begin(), sheet.aliases.end());
@@ -175,6 +178,7 @@ DeviceSheet sheet_of(const std::string& name) {
   const std::string chip = plain.substr(0, plain.find('-'));
   std::vector<std::string> alike;
   for (const std::string& each : names) {
+    if (chip.find_first_of("0123456789") == std::string::npos) break;  // "rtx" is a family
     const std::string other = each.substr(0, each.find('-'));
     if (chip.starts_with(other) || (chip.size() > 3 && other.starts_with(chip))) {
       alike.push_back(each);

@@ -64,6 +64,7 @@ class Options {
                                               const std::vector<std::string>& values) const;
   [[nodiscard]] std::string main_options(const std::string& verb) const;
   [[nodiscard]] std::string help_for_denied(const std::string& plain) const;
+  [[nodiscard]] std::string help_for_filter(const std::string& plain) const;
   [[nodiscard]] std::string options_about(const std::string& plain, const std::string& verb) const;
   void refuse_other_choice(const Entry& missing) const;
   [[nodiscard]] bool has(const char* name) const;

@@ -116,6 +116,18 @@ std::string where_else(const std::string& key, const std::string& value) {
 
 }  // namespace
 
+void settle_pipeline(Pins& pins, const std::string& option) {
+  if (pins.sharding != Sharding::kGradients && pins.sharding != Sharding::kParameters) return;
+  if (!pins.pipeline) pins.pipeline = 1;
+  if (*pins.pipeline > 1) {
+    bad_option(
+        option,
+        fmt::format("{} has no pipeline, and PP = {}",
+                    pins.sharding == Sharding::kGradients ? "zero2" : "zero3", *pins.pipeline),
+        "leave out PP, or take --sharding zero1 (or fsdp, for torchtitan)");
+  }
+}
+
 void set_pins(Question& question, const SearchOptions& options) {
   for (const std::string& text : options.pins) {
     for (const auto& [typed, value] : parse_key_values("--pin", text)) {
@@ -151,15 +163,7 @@ void set_pins(Question& question, const SearchOptions& options) {
     bad_option("--sharding", "--zero1 says what is sharded as well", "leave out --zero1");
   }
   if (options.sharding) set(question, "--sharding", "sharding", *options.sharding);
-  const bool has_no_pipeline =
-      pins.sharding == Sharding::kGradients || pins.sharding == Sharding::kParameters;
-  // Else one replica in a long pipeline, which shards nothing, would be an answer to "zero3".
-  if (has_no_pipeline && !pins.pipeline) pins.pipeline = 1;
-  if (has_no_pipeline && *pins.pipeline > 1) {
-    bad_option("--sharding",
-               fmt::format("{} has no pipeline, and PP = {}", *options.sharding, *pins.pipeline),
-               "leave out PP, or take --sharding zero1 (or fsdp, for torchtitan)");
-  }
+  settle_pipeline(pins, "--sharding");
   if (options.device && !question.estimated) {
     set(question, "--device", "device", *options.device);
   }

@@ -118,7 +118,9 @@ std::string schedule_called(std::string_view option, std::string_view typed) {
                "its steps overlap and weights are stale; with a flush after every step it is 1f1b");
   }
   if (const std::string word = bare(typed); word == "all" || word == "any" || word == "auto") {
-    bad_option(option, what, "leave it out: without it all schedules are tried");
+    bad_option(option, what,
+               option == "--schedule" ? "leave it out: without it all schedules are tried"
+                                      : "name one; penstock plan tries all");
   }
   if (typed.ends_with(".json")) {
     bad_option(option, what,

@@ -95,7 +95,8 @@ std::string Options::help_for_choice(const Arguments& own, const std::string& wo
 std::string Options::help_for_value_of_flag(const Arguments& own, const std::string& word) const {
   const auto at = std::find(own.begin(), own.end(), word);
   if (at == own.begin() || at == own.end()) return "";
-  if (*(at - 1) == "--json" && has("--json")) {
+  // A file that exists is no place for output.
+  if (*(at - 1) == "--json" && has("--json") && !std::ifstream(word)) {
     return fmt::format("--json takes no value and prints to stdout: --json > {}", word);
   }
   if (looks_like_file(word)) return "";
@@ -250,8 +251,8 @@ std::string Options::help_for_surplus(const Arguments& own, const std::string& w
   if (word == "nodes" || word == "node") {
     const auto at = std::find(own.begin(), own.end(), word);
     if (at != own.begin() && (at - 1)->find_first_not_of("0123456789") == std::string::npos) {
-      return has("--nodes") ? fmt::format("write --nodes {}", *(at - 1))
-                            : "--gpus takes the GPUs of all nodes";
+      if (has("--nodes")) return fmt::format("write --nodes {}", *(at - 1));
+      if (has("--gpus")) return "--gpus takes the GPUs of all nodes";
     }
   }
   if (has(("--" + word).c_str())) return fmt::format("it begins with two dashes: --{}", word);

@@ -101,26 +101,34 @@ std::string Options::help_for_denied(const std::string& plain) const {
     for (const std::string_view sharded : {"zero", "fsdp", "sharding", "zero1", "shard"}) {
       if (rest == sharded && has("--sharding")) return "write --sharding none";
     }
-    if (has("--schedule") && has("--pin") && help_by_parts(rest, known_names()).empty()) {
-      return "--schedule NAME,... names the schedules to try and --pin K=N,... fixes degrees: what "
-             "is not named there is left out";
-    }
   }
   // "--tp-range", "--mbs-list".
   for (const std::string_view many : {"-range", "-list", "-values", "-options", "-choices"}) {
     if (!plain.ends_with(many) || !has("--pin")) continue;
     const std::string key = key_called(plain.substr(0, plain.size() - many.size()));
-    if (key.empty()) continue;
-    return fmt::format("all are tried; penstock compare ... --vary {}=1,2,4 plans for each",
-                       field_word(key));
+    const std::string word = field_word(key);
+    if (key == "M" || key.empty()) continue;
+    const bool is_searched = word == "TP" || word == "PP" || word == "DP" || word == "VP" ||
+                             word == "CP" || word == "EP" || word == "mbs";
+    return fmt::format("{}penstock compare ... --vary {}=1,2,4 plans for each",
+                       is_searched ? "all are tried; " : "", word);
+  }
+  return "";
+}
+
+// What no flag of a trainer and no option is near: said last.
+std::string Options::help_for_filter(const std::string& plain) const {
+  if (!has("--pin")) return "";
+  for (const std::string_view no : {"no-", "disable-", "without-"}) {
+    if (!plain.starts_with(no) || !has("--schedule")) continue;
+    return "--schedule NAME,... names the schedules to try and --pin K=N,... fixes degrees: what "
+           "is not named there is left out";
   }
   for (const std::string_view limit :
        {"min-", "max-", "least-", "most-", "at-least-", "at-most-"}) {
-    if (!plain.starts_with(limit) || !has("--pin") || !help_by_parts(plain, known_names()).empty())
-      continue;
+    if (!plain.starts_with(limit)) continue;
     return "no answer is filtered: plans are ranked by step time, with MFU, memory and price "
-           "beside "
-           "it (--top 20 prints more, --json all figures); --pin K=N,... fixes degrees";
+           "beside it (--top 20 prints more, --json all figures); --pin K=N,... fixes degrees";
   }
   return "";
 }
@@ -206,6 +214,7 @@ std::string Options::nearest_option(const std::string& name, const std::string& 
     near = did_you_mean(plain, other_names(known_names()));
   }
   if (!near.starts_with(kFound)) {
+    if (std::string filter = help_for_filter(plain); !filter.empty()) return filter;
     if (std::string about = options_about(plain, verb); !about.empty()) return about;
     constexpr std::size_t kMostNamed = 45;
     if (words.size() > kMostNamed && has("--gpus")) return main_options(verb);

@@ -150,6 +150,7 @@ class Asker {
         bad_option("--vary", fmt::format("unknown key '{}'", key), help_for_key(key));
       }
     }
+    settle_pipeline(question.request.pins, "--vary");
     return question;
   }
 

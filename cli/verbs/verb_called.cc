@@ -156,8 +156,9 @@ std::string help_for_verb(const std::string& typed, const std::vector<std::strin
     return "a verb comes first: penstock plan config.json --device h100-sxm --gpus 64 "
            "--global-batch 512";
   }
-  const std::string word = american(plain_word(typed));
+  const std::string plain = plain_word(typed), word = american(plain);
   if (word == "penstock") return "leave the second 'penstock' out";
+  if (std::string help = help_for_word(plain); !help.empty()) return help;  // "supervise"
   for (const std::string& stem : stems_of(word)) {
     if (std::find(known.begin(), known.end(), stem) != known.end()) {
       return fmt::format("did you mean '{}'?", stem);
