@@ -41,6 +41,7 @@ TEST_CASE("the simplest plan within 2 % is found, and what is simpler of it said
 
 TEST_CASE("one replica for a pipeline of two is one kind of parallelism for two") {
   std::vector<RankedPlan> plans(2, tests::ranked());
+  for (RankedPlan& each : plans) each.plan.global_batch = 16;
   plans[0].plan.pipeline = 2;
   plans[0].plan.data = 4;
   plans[0].plan.schedule = "zb-h1";
