@@ -177,8 +177,9 @@ DeviceSheet sheet_of(const std::string& name) {
   // "A100 PCIe 80GB" and "V100S": of the same chip there are others.
   const std::string chip = plain.substr(0, plain.find('-'));
   std::vector<std::string> alike;
+  const bool is_family = chip.find_first_of("0123456789") == std::string::npos;  // "rtx"
   for (const std::string& each : names) {
-    if (chip.find_first_of("0123456789") == std::string::npos) break;  // "rtx" is a family
+    if (is_family) continue;
     const std::string other = each.substr(0, each.find('-'));
     if (chip.starts_with(other) || (chip.size() > 3 && other.starts_with(chip))) {
       alike.push_back(each);

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "cli/options/field_words.h"
+#include "cli/options/option_parts.h"
 #include "cli/options/option_remarks.h"
 #include "core/values/error.h"
 

@@ -397,69 +397,7 @@ constexpr std::array kRemarks{
            "--device"},
 };
 
-// What a part of a longer word says of all of it, and the row that answers.
-struct Part {
-  std::array<std::string_view, 16> parts;
-  std::string_view word;
-};
-constexpr std::array kParts{
-    Part{{"attention-heads", "query-groups", "group-query-attention", "window-size"}, "layers"},
-    Part{{"attention-dropout", "ckpt-format"}, "dataset"},
-    Part{{"attention", "flash", "attn"}, "flash-attention"},
-    Part{{"fp8", "float8"}, "fp8"},
-    Part{{"ac", "remat", "recompute", "checkpointing", "recomputation", "grad-ckpt",
-          "ckpt-activations"},
-         "activation-checkpointing"},
-    Part{{"offload", "offloading"}, "offload"},
-    Part{{"gantt", "fig", "figure", "chart", "plot", "draw"}, "plot"},
-    Part{{"moe", "router", "swiglu", "rope", "rotary", "rmsnorm", "layernorm", "norm", "heads",
-          "head", "ffn", "vocab", "hidden", "embedding", "embeddings", "topk"},
-         "layers"},
-    Part{{"master", "port", "addr", "rdzv", "hostfile", "ssh", "launcher", "backend", "endpoint",
-          "visible", "timeout"},
-         "launcher"},
-    Part{{"lr", "learning", "warmup", "decay", "data", "dataset", "tokenizer", "eval", "wandb",
-          "tensorboard", "load", "init", "dropout", "clip"},
-         "dataset"},
-    Part{{"overlap", "bucket", "allreduce", "allgather", "p2p", "comm", "communication"},
-         "overlap"},
-    Part{{"kernel", "kernels", "fused", "fusion", "cuda", "impl", "mcore", "compile", "triton"},
-         "compile"},
-    Part{{"memory", "mem", "vram", "hbm"}, "memory"},
-    Part{{"bandwidth", "gbps", "network", "latency", "nvlink", "infiniband", "ib"}, "network"},
-    Part{{"price", "usd", "dollar", "dollars", "money", "cost", "deadline", "hours", "days"},
-         "max-cost"},
-    Part{{"fsdp", "zero", "shard", "sharded"}, "fsdp"},
-    Part{{"forward", "backward", "fwd", "bwd"}, "forward"},
-    Part{{"trace", "timeline", "perfetto"}, "perfetto"},
-    Part{{"spot", "preemption", "preemptible"}, "spot"},
-    Part{{"lora", "peft", "qlora", "adapter", "adapters"}, "lora"},
-    Part{{"spare", "spares", "idle"}, "spare"},
-    Part{{"cache", "log", "logs", "logging", "logdir", "experiment", "project", "workdir"},
-         "cache"},
-    Part{{"interleave", "interleaved", "interleaving", "virtual"}, "interleave"},
-    Part{{"fast", "quick", "effort", "exhaustive", "trials", "beam"}, "fast"},
-    Part{{"failure", "failures", "mtbf"}, "mttf"},
-    Part{{"instance", "rack", "topology"}, "topology"},
-    Part{{"node", "nodes"}, "nodes"},
-    Part{{"layers", "layer"}, "layers"},
-};
-
 }  // namespace
-
-std::string_view word_for_parts(std::string_view word) {
-  for (const Part& row : kParts) {
-    for (const std::string_view part : row.parts) {
-      const std::size_t at = part.empty() ? std::string_view::npos : word.find(part);
-      if (at == std::string_view::npos) continue;
-      const std::size_t end = at + part.size();
-      const bool begins = at == 0 || word[at - 1] == '-' || word[at - 1] == '.';
-      const bool ends = end == word.size() || word[end] == '-' || word[end] == '.';
-      if (begins && ends) return row.word;
-    }
-  }
-  return {};
-}
 
 std::span<const Remark> option_remarks() { return kRemarks; }
 

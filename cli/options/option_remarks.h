@@ -17,8 +17,4 @@ struct Remark {
 
 std::span<const Remark> option_remarks();
 
-// A word that has a row, for a part of a word that has none: "offload" for
-// "optimizer-cpu-offload", "plot" for "gantt". Empty: no part says what it is about.
-std::string_view word_for_parts(std::string_view word);
-
 }  // namespace penstock

@@ -11,12 +11,12 @@
 #include "cli/options/options.h"
 #include "cli/options/parse.h"
 #include "cli/options/question.h"
+#include "cli/reports/known_host.h"
 #include "cli/verbs/verbs.h"
 #include "core/check/check.h"
 #include "core/values/error.h"
 #include "core/values/json_reader.h"
 #include "costmodel/price_stages.h"
-#include "estimator/shipped_data.h"
 #include "report/result_json.h"
 #include "report/spill_report.h"
 #include "report/words.h"
@@ -30,48 +30,9 @@ namespace {
 // What `profile` calls the device type of a machine without GPUs; the host is then the same.
 constexpr const char* kCpu = "cpu";
 
-struct KnownHost {
-  HostOfNode host;
-  std::string from;  // in words
-};
-
 std::string device_of(const Question& question) {
   if (question.request.pins.device) return *question.request.pins.device;
   return device_types_in_use(question.cluster.value).front();
-}
-
-std::optional<KnownHost> host_of_cluster(const ClusterSpec& cluster, const std::string& device) {
-  for (const NodeGroup& group : cluster.nodes) {
-    const NodeType& type = type_of(cluster, group);
-    if (!type.host ||
-        cluster.device_types[static_cast<std::size_t>(type.device_type)].name != device)
-      continue;
-    const Source& source = cluster.sources[static_cast<std::size_t>(type.host->source)];
-    return KnownHost{*type.host, source.text};
-  }
-  return std::nullopt;
-}
-
-std::optional<KnownHost> host_of_sheet(const DeviceSheet& sheet) {
-  if (!sheet.host) return std::nullopt;
-  const NodeHost& host = *sheet.host;
-  const Source& source = sheet.sources[static_cast<std::size_t>(host.source)];
-  return KnownHost{{host.memory, host.bandwidth, host.devices_per_link, host.duplex, 0},
-                   source.text};
-}
-
-std::optional<KnownHost> host_of_shipped(const std::string& device) {
-  for (const DeviceSheet& sheet : shipped_devices()) {
-    if (sheet.is_called(device)) return host_of_sheet(sheet);
-  }
-  return std::nullopt;
-}
-
-std::optional<KnownHost> known_host(const Question& question, const std::string& device) {
-  if (auto host = host_of_cluster(question.cluster.value, device)) return host;
-  if (question.estimated && question.estimated->device.name == device)
-    return host_of_sheet(question.estimated->device);
-  return host_of_shipped(device);
 }
 
 KnownHost host_asked(const Question& question, const SpillOptions& options,
@@ -134,10 +95,10 @@ std::string partition_words(const std::string& partitioner) {
 std::string update_note(const Question& question, const SpilledPlan& plan) {
   const bool clips = plan.file.executor.optimizer == OptimizerGate::kGlobalBarrier;
   const auto measured = measured_optimizer(question.profile.value, plan.file.plan.device);
-  return fmt::format("{}the host updates a billion parameters in {} s, as {}, {}.",
-                     measured ? "Measured: " : "Assumed: ",
+  return fmt::format("{}: the host updates a billion parameters in {} s{}, {}.",
+                     measured ? "Measured by the profile, on one thread" : "Assumed",
                      significant(measured.value_or(HostOptimizer{}).update * 1e-3, 2),
-                     measured ? "the profile has it of one thread" : "ZeRO-Offload's Adam does",
+                     measured ? "" : ", as ZeRO-Offload's Adam does",
                      clips
                          ? "all of them behind the last copy back, since gradients are clipped"
                          : "beside the copies back; clipping by the global norm (--clipping) puts "
@@ -274,12 +235,6 @@ Answer spilled_answer(const Question& question, const SpillOptions& options,
 
 std::optional<HostOfNode> host_known(const Question& question) {
   const std::optional<KnownHost> known = known_host(question, device_of(question));
-  return known ? std::optional(known->host) : std::nullopt;
-}
-
-std::optional<HostOfNode> host_known(const ClusterSpec& cluster, const std::string& device) {
-  std::optional<KnownHost> known = host_of_cluster(cluster, device);
-  if (!known) known = host_of_shipped(device);
   return known ? std::optional(known->host) : std::nullopt;
 }
 

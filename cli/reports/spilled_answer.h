@@ -32,8 +32,6 @@ Answer spilled_answer(const Question& question, const SpillOptions& options,
 // Of a node with the question's device: the cluster's, else the datasheet's; nothing when neither
 // says.
 std::optional<HostOfNode> host_known(const Question& question);
-// Of the cluster's nodes with this device, or of a shipped device.
-std::optional<HostOfNode> host_known(const ClusterSpec& cluster, const std::string& device);
 // The question's model on one GPU with that host.
 std::optional<SpilledPlan> spilled_on(const Question& question, const HostOfNode& host);
 

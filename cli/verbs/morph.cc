@@ -17,7 +17,7 @@
 #include "cli/io/report_command.h"
 #include "cli/options/options.h"
 #include "cli/options/parse.h"
-#include "cli/reports/spilled_answer.h"
+#include "cli/reports/known_host.h"
 #include "cli/verbs/verbs.h"
 #include "core/files/read_availability.h"
 #include "core/values/json_reader.h"
@@ -124,9 +124,9 @@ Duration transfer_of(const PlanBook& book, const MorphOptions& given) {
 
 double copy_per_gpu(const ClusterSpec& cluster, const NodeType& node) {
   const std::string& device = cluster.device_types[static_cast<std::size_t>(node.device_type)].name;
-  const auto host = host_known(cluster, device);
-  if (!host) return kCopyPerGpu;
-  return host->bandwidth.value / std::clamp(host->devices_per_link, 1, node.devices);
+  const auto known = known_host(cluster, device);
+  if (!known) return kCopyPerGpu;
+  return known->host.bandwidth.value / std::clamp(known->host.devices_per_link, 1, node.devices);
 }
 
 // The same to the memory of the hosts, from all GPUs of the largest plan at once.

@@ -206,10 +206,8 @@ std::string cuts_words(const Layout& layout) {
 
 // Trainers give every replica as many whole micro-batches.
 std::string uneven_words(const Plan& plan) {
+  if (plan.is_mixed() || !plan.has_even_batch() || has_equal_micro_batches(plan)) return "";
   const std::int64_t round = std::int64_t{plan.data} * plan.micro_batch_size;
-  if (plan.is_mixed() || !plan.has_even_batch() || round <= 0 || plan.global_batch % round == 0) {
-    return "";
-  }
   const std::int64_t below = plan.global_batch / round * round;
   return fmt::format(
       " gbs = {} is no multiple of DP x mbs = {}: some replicas get a micro-batch more, which "

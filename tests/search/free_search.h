@@ -1,5 +1,5 @@
 // What a search may never be beaten by, itself with less to choose from, on random models that are
-// known by a number: the tests take the first 200, `free_search_range` any others.
+// known by a number: the tests take the first 500, `free_search_range` any others.
 #pragma once
 
 #include <cstdint>

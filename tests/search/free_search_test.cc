@@ -19,7 +19,7 @@ using testing::Random;
 using testing::search;
 
 // `free_search_range` goes on behind them.
-constexpr int kModels = testing::kWatched ? 10 : 200;
+constexpr int kModels = testing::kWatched ? 10 : 500;
 
 TEST_CASE("less to choose from never finds a faster plan than the free search") {
   for (std::uint64_t model = 0; model < kModels; ++model) {

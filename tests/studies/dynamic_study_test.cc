@@ -128,5 +128,16 @@ TEST_CASE("pins are kept") {
   CHECK(found.first->plan.chunks == 1);
 }
 
+// Of two stages per rank there is none on a single GPU, and any schedule runs its one stage.
+TEST_CASE("one stage runs under a schedule of several stages per rank") {
+  Question question = question_of(1'000'000'000);
+  question.request.gpus = 1;
+  question.request.pins.schedules = {"interleaved"};
+  const DynamicStudy found = study(question, mixed_lengths());
+  REQUIRE(found.first);
+  CHECK(found.first->plan.pipeline == 1);
+  CHECK(found.first->plan.chunks == 1);
+}
+
 }  // namespace
 }  // namespace penstock

@@ -327,7 +327,7 @@ Duration shortest_without_short_cuts(StageCosts costs, int micro_batches) {
 
 TEST_CASE("the short cuts change nothing") {
   Random random(4);
-  for (int n = 0; n < testing::draws(200); ++n) {
+  for (int n = 0; n < testing::draws(500); ++n) {
     CAPTURE(n);
     const StageCosts costs = random_costs(random, 7);
     const int micro_batches = random.between(1, 16);

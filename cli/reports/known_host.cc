@@ -1,0 +1,49 @@
+#include "cli/reports/known_host.h"
+
+#include "estimator/shipped_data.h"
+
+namespace penstock {
+namespace {
+
+std::optional<KnownHost> host_of_cluster(const ClusterSpec& cluster, const std::string& device) {
+  for (const NodeGroup& group : cluster.nodes) {
+    const NodeType& type = type_of(cluster, group);
+    if (!type.host ||
+        cluster.device_types[static_cast<std::size_t>(type.device_type)].name != device)
+      continue;
+    const Source& source = cluster.sources[static_cast<std::size_t>(type.host->source)];
+    return KnownHost{*type.host, source.text};
+  }
+  return std::nullopt;
+}
+
+std::optional<KnownHost> host_of_sheet(const DeviceSheet& sheet) {
+  if (!sheet.host) return std::nullopt;
+  const NodeHost& host = *sheet.host;
+  const Source& source = sheet.sources[static_cast<std::size_t>(host.source)];
+  return KnownHost{{host.memory, host.bandwidth, host.devices_per_link, host.duplex, 0},
+                   source.text};
+}
+
+std::optional<KnownHost> host_of_shipped(const std::string& device) {
+  for (const DeviceSheet& sheet : shipped_devices()) {
+    if (sheet.is_called(device)) return host_of_sheet(sheet);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<KnownHost> known_host(const Question& question, const std::string& device) {
+  if (auto host = host_of_cluster(question.cluster.value, device)) return host;
+  if (question.estimated && question.estimated->device.name == device)
+    return host_of_sheet(question.estimated->device);
+  return host_of_shipped(device);
+}
+
+std::optional<KnownHost> known_host(const ClusterSpec& cluster, const std::string& device) {
+  if (auto host = host_of_cluster(cluster, device)) return host;
+  return host_of_shipped(device);
+}
+
+}  // namespace penstock
