@@ -505,6 +505,21 @@ TEST_CASE("a start is expected to suffer from what slowed the last ones, of as m
   CHECK(read_job_state(write_job_state(job.state), "state") == job.state);
 }
 
+// A clock that is put back makes a start shorter than its first step, and one that is put forward
+// makes it a hundred times as long.
+TEST_CASE("of a clock that is set no start is learnt, and at most ten times the load") {
+  const auto started = [](std::chrono::nanoseconds first_step) {
+    Told job;
+    job.state.change_times.starts = {{4, {seconds(10), seconds(10)}}};
+    job.run_on({{"a", 4}});
+    job(first_step, StepFinished{1, 1, 0.5, seconds(1)});
+    return job.state.change_times;
+  };
+  CHECK(started(seconds(1)).loads.empty());
+  CHECK(started(seconds(1)).starts.front().times.size() == 2);
+  CHECK(started(seconds(1001)).loads == std::vector<double>{10.0});
+}
+
 // The job file leaves it to the ranks: 20 s pass between their checkpoints, then 30 s; what they
 // write when they are told to end is not counted.
 TEST_CASE("the interval that ranks keep between checkpoints is seen") {

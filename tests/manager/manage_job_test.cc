@@ -36,14 +36,18 @@ class SmallWorld final : public RankProcesses, public EventSource {
       dies_at_step = -1;
       throw Killed{};
     }
-    if (++step < 5) return {StepFinished{generation, step, 0.5, seconds(4)}};
+    if (++step < 5) {
+      std::vector<Event> events{StepFinished{generation, step, 0.5, seconds(4)}};
+      if (checkpoints) events.emplace_back(CheckpointWritten{generation, step, std::nullopt});
+      return events;
+    }
     return {CheckpointWritten{generation, 5, std::nullopt}, RankEnded{generation, 0, 0, 0, ""}};
   }
 
   std::vector<StartRanks> started;
   std::vector<SignalRanks> signals;
   std::int64_t step = 0, adopted = 0, dies_at_step = -1;
-  bool dies_in_start = false;
+  bool dies_in_start = false, checkpoints = false;
 };
 
 class Source final : public EventSource {
@@ -57,11 +61,11 @@ class Source final : public EventSource {
   SmallWorld& world_;
 };
 
-JobState managed(const std::string& file, SmallWorld& ranks) {
+// The clock tells a second more whenever it is asked.
+JobState managed(const std::string& file, SmallWorld& ranks, int second = 0) {
   const JobRules rules = rules_of_test(5);
   JobStore store(file);
   Source source(ranks);
-  int second = 0;
   JobWorld world{ranks,
                  {&source},
                  [&second] { return at(seconds(++second)); },
@@ -71,11 +75,34 @@ JobState managed(const std::string& file, SmallWorld& ranks) {
   return manage_job(rules, store, first_state(rules, "secret", at({})), world);
 }
 
-TEST_CASE("a manager that is killed is followed by one that goes on") {
-  const std::string file =
-      (std::filesystem::temp_directory_path() / ("penstock_loop_" + std::to_string(getpid())))
-          .string();
+std::string new_file(const std::string& name) {
+  const auto path = std::filesystem::temp_directory_path() /
+                    ("penstock_" + name + "_" + std::to_string(getpid()));
+  std::filesystem::remove(path);
+  return path.string();
+}
+
+// Its ranks write a checkpoint in steps 1 to 3 and, an hour later, in the last one.
+TEST_CASE("the time without a manager is no interval between checkpoints") {
+  const std::string file = new_file("interval");
+  SmallWorld world;
+  world.checkpoints = true;
+  world.dies_at_step = 3;
+  CHECK_THROWS_AS(managed(file, world), Killed);
+  const auto before = JobStore(file).state();
+  REQUIRE(before);
+  REQUIRE(before->kept_interval);
+  CHECK(*before->kept_interval < seconds(60));
+  world.checkpoints = false;
+  const JobState end = managed(file, world, 3600);
+  CHECK(world.step == 5);
+  REQUIRE(end.kept_interval);
+  CHECK(*end.kept_interval < seconds(60));
   std::filesystem::remove(file);
+}
+
+TEST_CASE("a manager that is killed is followed by one that goes on") {
+  const std::string file = new_file("loop");
   SmallWorld world;
   // After the start was kept, before it was carried out: it is carried out by the next one.
   world.dies_in_start = true;
