@@ -4,6 +4,7 @@
 #include <cctype>
 
 #include "trainers/trainer_facts.h"
+#include "trainers/trainer_table.h"
 
 namespace penstock {
 namespace {
@@ -25,8 +26,9 @@ bool lists_name(const Json& json, std::string_view name) {
 }
 
 std::string title_of(std::string_view folder) {
-  if (folder == "megatron") return "Megatron-LM";
-  if (folder == "deepspeed") return "DeepSpeed";
+  for (const TrainerRow& row : trainer_table()) {
+    if (row.folder == folder) return std::string(row.title);
+  }
   return std::string(folder);
 }
 

@@ -15,7 +15,6 @@
 #include <fmt/format.h>
 
 #include "cli/io/document_run.h"
-#include "cli/io/documents_job.h"
 #include "cli/io/environment.h"
 #include "cli/io/files.h"
 #include "cli/io/launch_ranks.h"
@@ -23,10 +22,9 @@
 #include "cli/io/watched_training.h"
 #include "cli/options/options.h"
 #include "cli/options/train_settings.h"
-#include "cli/parts/book_plan.h"
-#include "cli/parts/document_plans.h"
+#include "cli/parts/checked_job.h"
 #include "cli/parts/jobs_run.h"
-#include "cli/parts/open_plan_store.h"
+#include "cli/parts/train_request.h"
 #include "cli/verbs/verbs.h"
 #include "core/values/error.h"
 #include "morphing/checkpoint_interval.h"
@@ -35,16 +33,13 @@
 #include "report/words.h"
 #include "runtime_bridge/checkpoint_reader.h"
 #include "runtime_bridge/checkpoint_writer.h"
-#include "runtime_bridge/find_archive.h"
 #include "runtime_bridge/launch_environment.h"
 #include "runtime_bridge/launcher.h"
-#include "runtime_bridge/plan_message.h"
 #include "runtime_bridge/program_source.h"
 #include "runtime_bridge/run_virtual.h"
 #include "runtime_bridge/stored_plans.h"
 #include "runtime_bridge/surplus_rank.h"
 #include "runtime_bridge/torch/train_rank.h"
-#include "runtime_bridge/training_data.h"
 
 namespace penstock {
 namespace {
@@ -77,24 +72,6 @@ std::string now_in_utc() {
   return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
 }
 
-struct Request {
-  Loaded<PlanFile> plan;  // the first
-  PlanSequence plans;
-  TrainSettings settings;
-  TrainOptions options;
-  Environment environment;
-  std::optional<LaunchEnvironment> place;  // of this rank, if it is one of several
-  bool has_launcher = false;               // of ours, which has checked the job and said all notes
-  bool surplus = false;                    // a rank that the plan of a book has no use for
-  bool json = false;
-};
-
-// Whether all ranks are threads of this process: nothing moves between processes then.
-bool runs_as_threads(const Request& request) {
-  return request.options.transport == TransportKind::kLoopback ||
-         (!request.place && request.plan.value.plan.devices() == 1);
-}
-
 std::string name_of(TransportKind kind) {
   switch (kind) {
     case TransportKind::kGloo:
@@ -107,7 +84,7 @@ std::string name_of(TransportKind kind) {
   return "";
 }
 
-RunHeader header_of(const Request& request, std::int64_t first_step) {
+RunHeader header_of(const TrainRequest& request, std::int64_t first_step) {
   RunHeader header;
   header.model = request.plan.value.model;
   header.plan = request.plan.file.path;
@@ -135,12 +112,12 @@ std::vector<PredictedPlan> predictions_of(const PlanSequence& plans) {
   return predictions;
 }
 
-WatchedTraining::Files files_of(const Request& request) {
+WatchedTraining::Files files_of(const TrainRequest& request) {
   return {request.options.log, request.options.tensorboard, request.settings.slow_watch().file()};
 }
 
 // `documents`: where there are any.
-Answer answer_of(const Request& request, const WatchedTraining& watched,
+Answer answer_of(const TrainRequest& request, const WatchedTraining& watched,
                  const DocumentRun* documents, const RunEnd& end, Screen screen) {
   const RunLog& run = watched.run();
   std::vector<PredictedPlan> predicted = predictions_of(request.plans);
@@ -170,7 +147,7 @@ Answer answer_of(const Request& request, const WatchedTraining& watched,
   return report_answer(text, exit);
 }
 
-Answer train_virtual(const Request& request, TrainingSignals& signals, Screen screen) {
+Answer train_virtual(const TrainRequest& request, TrainingSignals& signals, Screen screen) {
   RunHeader header = header_of(request, 0);
   header.transport = "loopback";
   header.device = "virtual";
@@ -194,174 +171,7 @@ Answer train_virtual(const Request& request, TrainingSignals& signals, Screen sc
   return answer_of(request, watched, nullptr, {done, done < request.options.steps}, screen);
 }
 
-void say(const std::string& what) { std::fprintf(stderr, "%s\n", what.c_str()); }
-void say_note(const std::string& what) { say("note: " + what); }
-void say_nothing(const std::string& /*what*/) {}
-
-// Several launchers may have left their variables.
-void say_who_is_believed(const LaunchEnvironment& place) {
-  for (const std::string& other : place.ignored) {
-    say_note("this is rank " + std::to_string(place.rank) + " of " + place.believed +
-             "; the variables that " + other + " left in the environment are ignored");
-  }
-}
-
-// All whole batches, where nothing was said.
-void settle_evaluation(TrainJob& job, int global_batch) {
-  EvaluationOptions& evaluation = job.options.evaluation;
-  if (evaluation.every == 0) return;
-  const std::int64_t samples = job.data.validation_samples, there = samples / global_batch;
-  if (there == 0 || evaluation.batches > there) {
-    throw_bad_input(fmt::format(
-        "--eval-batches: an evaluation of {} takes {} samples, but the validation data hold {}\n"
-        "help: {}",
-        evaluation.batches > 1 ? fmt::format("{} batches", evaluation.batches) : "one batch",
-        std::max<std::int64_t>(evaluation.batches, 1) * global_batch, samples,
-        there > 0 ? fmt::format("the data hold {} whole batches", there)
-                  : "give more validation data, or plan for a smaller --global-batch"));
-  }
-  if (evaluation.batches == 0) evaluation.batches = there;
-}
-
-// Who reads what of an archive, and why a start may take longer than it must.
-std::string note_on_archive(const PlanFile& plan) {
-  const ModelDescription& model = model_of(plan);
-  if (model.family != ModelFamily::kTorchScript || model.cutpoints.empty()) return "";
-  if (model.division && model.division->tokens == plan.plan.sequence_length) {
-    return "each rank reads only its own sections of " + model.archive +
-           "; penstock profile has checked that together they compute what the whole model does";
-  }
-  return fmt::format(
-      "rank 0 reads all of {} and checks that its sections together compute what the whole model "
-      "does, because the profile was not checked for {} tokens; profile it with --sequence-length "
-      "{} to start faster",
-      model.archive, plan.plan.sequence_length, plan.plan.sequence_length);
-}
-
-// The side of a rank of the store that plans come from; nothing where they are made here.
-// `announces`: tells the planner of the job, as one process does.
-std::shared_ptr<StoredPlans> stored_plans(const Request& request, const TrainJob& job,
-                                          const DocumentPlans& plans, bool announces) {
-  const DocumentOptions& documents = request.settings.documents();
-  if (!documents.store().is_given()) return nullptr;
-  const DocumentPlanning how = documents.planning();
-  StoredPlansOptions options;
-  options.name = documents.store().job();
-  options.announces = announces;
-  options.wait = documents.plan_wait(request.options.time_out);
-  PlanJob& says = options.job = files_of_job(request.plan.value, plans, job.data);
-  says.run = fmt::format("{}, start {}", process_words(), steady_now().time_since_epoch().count());
-  says.tokens_per_batch = job.options.data.tokens_per_batch;
-  says.seed = job.options.training.seed;
-  says.longest = job.options.data.longest;
-  says.pad_to = how.pad_to;
-  says.replays = how.replays;
-  says.schedules = how.schedules;
-  says.first_step = says.wanted = job.first_step;
-  says.first_taken = job.first_taken;
-  says.end_step = job.options.steps;
-  says.ahead = how.ahead;
-  return std::make_shared<StoredPlans>(
-      open_plan_store(documents.store().address(request.environment)), std::move(options),
-      layout_text(request.plan.value), [batches = job.data.documents](std::int64_t step) {
-        return fingerprint_of_documents(batches->of_step(step), batches->lengths_of_step(step));
-      });
-}
-
-PlannedStep plan_of_step(const DocumentPlans& plans, const TrainJob& job, std::int64_t step) {
-  try {
-    return plans.plan(job.data.documents->lengths_of_step(step));
-  } catch (const Error& error) {
-    throw Error(error.kind(), fmt::format("the plan of step {}: {}", step, error.what()));
-  }
-}
-
-// Documents may be as long as they have a price.
-void settle_longest(const DocumentPlans& plans, const DocumentPlanning& asked, DataOptions& data) {
-  data.longest = plans.longest();
-  if (!asked.longest) return;
-  if (*asked.longest > data.longest) {
-    throw_bad_input(
-        fmt::format("--max-length: {} is longer than what was measured: {}\nhelp: shorten it, or "
-                    "measure longer sequences (penstock profile --sequence-length ... --resume)",
-                    *asked.longest, data.longest));
-  }
-  data.longest = *asked.longest;
-}
-
-// What runs, after everything that can be known to be wrong beforehand has been refused: by the
-// launcher if there is one, so that it is said once. `plans`: of documents.
-TrainJob checked_job(const Request& request, const DocumentPlans* plans) {
-  TrainJob job;
-  job.plans = request.plans;
-  job.options = request.options;
-  if (plans != nullptr) {
-    settle_longest(*plans, request.settings.documents().planning(), job.options.data);
-  }
-  if (!request.has_launcher) check_training(job);
-  const PlanFile& plan = *job.plans.front().plan;
-  request.settings.require_optimizer(model_of(plan).optimizer);
-  job.data = read_training_data(job.options.data, model_of(plan), plan.plan.sequence_length);
-  const bool speaks = !request.has_launcher && (!request.place || request.place->rank == 0);
-  if (speaks) check_token_ids(job.data);
-  const auto note = speaks ? say_note : say_nothing;
-  if (const std::string what = note_on_archive(plan); !what.empty()) note(what);
-  if (is_to_begin(job.options)) {
-    note("no checkpoint in " + job.options.checkpoint_folder + " yet: the run begins at step 0");
-    job.options.training = request.settings.training({});
-  } else if (job.options.resume) {
-    resume(job, request.settings, note);
-  }
-  settle_evaluation(job, plan.plan.global_batch);
-  job.data.begin({job.first_step, job.first_taken, plan.plan.global_batch},
-                 job.options.training.seed);
-  if (plans == nullptr) return job;
-  if (job.data.document_set->cut() > 0) {
-    note(fmt::format("{} of {} are longer than {} tokens and were cut",
-                     with_commas(job.data.document_set->cut()),
-                     count_of(job.data.document_set->documents(), "document"),
-                     with_commas(job.options.data.longest)));
-  }
-  // What does not fit is said before ranks are started, and that a store is not there.
-  if (speaks) {
-    static_cast<void>(plan_of_step(*plans, job, job.first_step));
-    if (const auto stored = stored_plans(request, job, *plans, false)) stored->require_store();
-  }
-  return job;
-}
-
-std::unique_ptr<DocumentPlans> plans_of(const Request& request) {
-  if (request.options.data.documents.empty()) return nullptr;
-  return document_plans(request.plan, request.settings.documents().planning());
-}
-
-// `stored`: where plans come from a store.
-std::shared_ptr<PlansAhead> plans_ahead(const Request& request, const TrainJob& job,
-                                        const DocumentPlans& plans,
-                                        const std::shared_ptr<StoredPlans>& stored) {
-  const DocumentPlanning how = request.settings.documents().planning();
-  PlansAheadOptions options{job.first_step, job.options.steps, how.threads, how.ahead};
-  if (stored == nullptr) {
-    return std::make_shared<PlansAhead>(
-        [&](std::int64_t step) { return plan_of_step(plans, job, step); }, options);
-  }
-  options.stop = [stored] { stored->stop(); };
-  if (!request.settings.documents().plans_if_late()) {
-    return std::make_shared<PlansAhead>([stored](std::int64_t step) { return stored->plan(step); },
-                                        options);
-  }
-  return std::make_shared<PlansAhead>(
-      [&, stored](std::int64_t step) {
-        std::string why;
-        if (auto planned = stored->plan_if_there(step, why)) return *std::move(planned);
-        say_note(fmt::format("the plan of step {} is late, so it is made here: {}", step,
-                             why.substr(0, why.find('\n'))));
-        return plan_of_step(plans, job, step);
-      },
-      options);
-}
-
-Answer train_as_rank(const Request& request, TrainingSignals& signals, Screen screen) {
+Answer train_as_rank(const TrainRequest& request, TrainingSignals& signals, Screen screen) {
   const bool first = !request.place || request.place->rank == 0;
   const std::unique_ptr<DocumentPlans> plans = plans_of(request);
   TrainJob job = checked_job(request, plans.get());
@@ -403,7 +213,7 @@ Answer train_as_rank(const Request& request, TrainingSignals& signals, Screen sc
 }
 
 // All ranks in this process: where their checkpoint is damaged, there may be one before it.
-Answer train_here(const Request& request, TrainingSignals& signals, Screen screen) {
+Answer train_here(const TrainRequest& request, TrainingSignals& signals, Screen screen) {
   for (;;) {
     try {
       return train_as_rank(request, signals, screen);
@@ -414,7 +224,7 @@ Answer train_here(const Request& request, TrainingSignals& signals, Screen scree
 }
 
 // A rank that has nothing to do ends when the others do.
-Answer stay_beside(const Request& request, TrainingSignals& signals) {
+Answer stay_beside(const TrainRequest& request, TrainingSignals& signals) {
   signals.keep_interrupts();
   SurplusRank options;
   options.ranks = request.place->ranks;
@@ -431,7 +241,7 @@ Answer stay_beside(const Request& request, TrainingSignals& signals) {
 }
 
 // Ranks as processes, which do the rest.
-Answer start_ranks(const Request& request, const std::optional<LaunchedPart>& part,
+Answer start_ranks(const TrainRequest& request, const std::optional<LaunchedPart>& part,
                    const Arguments& arguments, TrainingSignals& signals) {
   const std::unique_ptr<DocumentPlans> plans = plans_of(request);
   TrainJob job = checked_job(request, plans.get());  // said once, not by every rank
@@ -452,60 +262,9 @@ Answer start_ranks(const Request& request, const std::optional<LaunchedPart>& pa
   return {"", exit};
 }
 
-void find_archive_of(PlanFile& plan, const std::string& path) {
-  if (plan.description) find_archive(*plan.description, path);
-}
-
-// A file that is named twice is read once.
-void add_later_plans(const std::vector<TrainSettings::LaterPlan>& later, PlanSequence& plans) {
-  for (const TrainSettings::LaterPlan& each : later) {
-    const auto known = std::ranges::find(plans, each.path, &PlanFromStep::path);
-    if (known != plans.end()) {
-      PlanFromStep again = *known;
-      again.first_step = each.first_step;
-      plans.push_back(std::move(again));
-      continue;
-    }
-    Loaded<PlanFile> plan = load_plan(each.path);
-    find_archive_of(plan.value, each.path);
-    plans.push_back({each.first_step, std::make_shared<const PlanFile>(std::move(plan.value)),
-                     each.path, plan.file.hash});
-  }
-}
-
-// What the environment says, but for --ranks of a book: alone it says how many may be started here.
-std::optional<LaunchEnvironment> read_place(const Request& request, bool has_book) {
-  LaunchFlags flags = request.settings.launch_flags();
-  if (has_book && !flags.rank && request.environment.find("RANK") == request.environment.end()) {
-    flags.ranks.reset();
-  }
-  return read_launch_environment(request.environment, flags);
-}
-
-// All ranks of a job find the same plan, since they find the same number.
-Loaded<PlanFile> plan_for_ranks(const Request& request, const std::string& book) {
-  const LaunchFlags flags = request.settings.launch_flags();
-  if (flags.ranks) return plan_from_book(book, *flags.ranks);
-  const std::optional<LaunchEnvironment> place = read_place(request, true);
-  if (place) return plan_from_book(book, place->ranks);
-  throw_bad_input(
-      "--book: the number of ranks is not known\nhelp: start it under torchrun, mpirun or Slurm, "
-      "or give --ranks N to start up to N ranks here");
-}
-
-// Ranks that the plan has no use for stay beside the others.
-void leave_out_surplus(Request& request) {
-  const int used = request.plan.value.plan.devices();
-  request.surplus = request.place->rank >= used;
-  if (request.place->rank == 0 && used < request.place->ranks) {
-    say_note(fmt::format("{} of the {} ranks train by the plan of {}; the others wait", used,
-                         request.place->ranks, request.plan.file.path));
-  }
-  request.place->ranks = used;
-}
-
 // Each in a process of its own.
-Answer train_jobs(const Request& request, bool has_plan, TrainingSignals& signals, Screen screen) {
+Answer train_jobs(const TrainRequest& request, bool has_plan, TrainingSignals& signals,
+                  Screen screen) {
   JobsToRun jobs;
   jobs.file = *request.settings.jobs();
   if (has_plan) {
@@ -523,7 +282,7 @@ Answer train_jobs(const Request& request, bool has_plan, TrainingSignals& signal
 
 Answer run_train(const Arguments& arguments, Screen screen) {
   TrainingSignals signals;
-  Request request;
+  TrainRequest request;
   std::optional<std::string> path, book;
   Options options("train PLAN --data FILE [OPTIONS]", kAbout, kExamples);
   options.heading("What runs");

@@ -7,6 +7,7 @@
 
 #include <doctest/doctest.h>
 
+#include "trainers/flag_names.h"
 #include "trainers/logs/trainer_log.h"
 #include "trainers/megatron/megatron_flags.h"
 #include "trainers/torchtitan/torchtitan_version.h"
@@ -14,6 +15,12 @@
 
 namespace penstock {
 namespace {
+
+TEST_CASE("a flag's trainer is called as its authors write it, in any spelling of the flag") {
+  CHECK(trainer_with_flag("moe_grouped_gemm") == "Megatron-LM");
+  CHECK(trainer_with_flag("Zero_Optimization") == "DeepSpeed");
+  CHECK(trainer_with_flag("no_flag_of_anybody").empty());
+}
 
 TEST_CASE("plans are made for a version of a trainer; its default goes by the plain name") {
   CHECK(trainer_names() == std::vector<std::string>{"penstock", "pytorch", "torchtitan",
