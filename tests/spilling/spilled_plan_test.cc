@@ -1,5 +1,6 @@
 #include "spilling/spilled_plan.h"
 
+#include <chrono>
 #include <string>
 
 #include <doctest/doctest.h>
@@ -8,6 +9,7 @@
 #include "core/files/format.h"
 #include "core/values/json.h"
 #include "core/values/json_reader.h"
+#include "spilling/spilled_prices.h"
 
 namespace penstock {
 namespace {
@@ -182,6 +184,27 @@ TEST_CASE("with clipping all updates are the host's, behind the norm, and the ch
   const Duration without = spill(question.asked).plan->step();
   CHECK(plan.step() >= without);
   CHECK(plan.step() <= without + Duration{1'600'000'000});
+}
+
+// A boundary is 2,048 tokens of 4,096 numbers of 2 bytes, 16 MiB: of five shards four keep their
+// inputs of eight micro-batches, and those of one more are on their way.
+TEST_CASE("as many inputs are kept as there are shards") {
+  const Question question;
+  const SpillPrices prices(question.asked, 1);
+  CHECK(prices.boundaries({1, 8, 2, UpdatePlace::kHost}, 5) == std::int64_t{5} * 8 * 16 << 20);
+}
+
+// A layer has 201,379,840 parameters: 2 bytes of weights and 12 of optimizer state each are 140 ms,
+// 2 of gradients 20 ms more.
+TEST_CASE("gradients that add up over several passes go along with what the device updates") {
+  Question question;
+  question.asked.host.bandwidth = {20.137984e9};
+  const SpillPrices prices(question.asked, 1);
+  const auto load = [&prices](int passes) {
+    return prices.time_of({1, 16 / passes, passes, UpdatePlace::kDevice}, 1, 2).load;
+  };
+  CHECK(load(1) == std::chrono::milliseconds(140));
+  CHECK(load(2) == std::chrono::milliseconds(160));
 }
 
 TEST_CASE("what cannot be is answered with the reason") {

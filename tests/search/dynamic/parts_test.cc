@@ -221,6 +221,13 @@ TEST_CASE("Karmarkar-Karp divides 8, 7, 6, 5, 4 into 16 and 14; a swap makes it 
   CHECK(sums(balance_replicas(times, 2)) == std::vector<double>{15, 15});
 }
 
+// By sums alone the last two would go together: bins of nothing and of no time are alike.
+TEST_CASE("micro-batches that take no time are shared out as well") {
+  using Lists = std::vector<std::vector<int>>;
+  CHECK(balance_replicas({0, 0, 0}, 3) == Lists{{0}, {1}, {2}});
+  CHECK(balance_replicas({7, 0, 0, 0}, 4) == Lists{{0}, {1}, {2}, {3}});
+}
+
 TEST_CASE("no replica is left without, and none gets more than the largest can explain") {
   Random random(9);
   for (int i = 0; i < testing::draws(300); ++i) {

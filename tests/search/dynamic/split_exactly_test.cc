@@ -103,6 +103,20 @@ TEST_CASE("the example with lengths 32, 24, 16, 16, 8 costs 38") {
   CHECK(split.evaluations == 3);
 }
 
+// With 2 stages all samples apart cost 10 + 44, the first two together 15 + 39: both 54. The sum of
+// 39 is also that of {0}, {1, 2, 3, 4}, which hides the second from the first bound; a guess of 10
+// finds the first of them first.
+TEST_CASE("of equal costs the longer longest range counts, whatever the guess") {
+  const double no = kInfeasible;
+  const RangeTimes times = table_of({{10, 15}, {10, no, no, 29}, {10}, {10}, {4}});
+  for (const double guess : {0.0, 4.0, 10.0, 15.0, 29.0}) {
+    const Split split = split_exactly(times, {2, 1, 1}, guess);
+    CHECK(split.objective == 54.0);
+    CHECK(split.longest == 15.0);
+    CHECK(split.ends == std::vector<std::size_t>{2, 3, 4, 5});
+  }
+}
+
 TEST_CASE("one stage and one replica: the least sum, whatever the longest") {
   // {0, 1} takes 5, less than 3 + 4.
   CHECK(split_exactly(table_of({{3, 5}, {4}}), {1, 1, 1}).ends == std::vector<std::size_t>{2});
