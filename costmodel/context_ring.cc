@@ -1,3 +1,7 @@
+// In a ring every rank hands its keys and values to the next one, and the slowest hop of all rings
+// at work at once sets the pace: hops that leave a domain share what connects it. Of attention's
+// own time as much hides the ring as passes meanwhile. Collectives are those of groups whose ranks
+// lie `tensor_degree` apart, and nothing hides them.
 #include "costmodel/context_ring.h"
 
 #include <algorithm>

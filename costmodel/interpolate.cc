@@ -1,3 +1,7 @@
+// Between two points a power law, which is what times and bytes mostly follow over sizes that
+// double; a straight line where a number is not positive. Both series end where a double's last
+// bit does, so that every compiler adds the same terms in the same order. The points themselves
+// come out as they were measured.
 #include "costmodel/interpolate.h"
 
 #include <array>

@@ -1,3 +1,6 @@
+// A figure between measured rows is rounded by itself, and B = I + W is restored where it holds by
+// definition. Where there is no price, the reason names the first part of the key that the profile
+// lacks and what it has in its place.
 #include "costmodel/section_price.h"
 
 #include <algorithm>

@@ -1,3 +1,7 @@
+// A row of a profile says how many collectives of which size a section has, and which of them its
+// runtime hides beside I and W; bytes grow with the tokens from the nearest measured row. Groups
+// of the cluster that are alike are priced once, and the slowest counts. What is hidden shows only
+// as far as it outlasts the compute beside it.
 #include "costmodel/tensor_traffic.h"
 
 #include <algorithm>

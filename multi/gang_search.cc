@@ -1,3 +1,7 @@
+// List scheduling: jobs are placed one by one. Starts are the greedy order, in which each takes
+// the option that ends first; one job after another, each with its fastest option; and for every
+// number of GPUs each job on at most so many. Local search (improve_gangs.h) goes on from the best
+// of them.
 #include "multi/gang_search.h"
 
 #include <algorithm>

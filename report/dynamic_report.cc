@@ -1,3 +1,6 @@
+// One row per way to form micro-batches, and a verdict on the dynamic one against the fastest
+// other. A speed-up is the ratio of the times of all batches; its range is that of nine in ten
+// single batches, which both ways took alike.
 #include "report/dynamic_report.h"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// A walk over the schedule as eager lowering emits it, with counters in place of a Program.
+// Invariant: what a stage has received and not yet consumed is the counter of its boundary; the
+// largest value of each is what buffers must hold.
 #include "simulator/waiting_receives.h"
 
 #include <algorithm>

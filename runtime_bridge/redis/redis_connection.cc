@@ -1,3 +1,7 @@
+// Commands go out together and their replies are read in order, by hiredis' parser. What a server
+// cannot do for now (Passing) is trouble that the store tries again; what it refuses for good is
+// an Error with its remedy. After a deadline the connection is lost: a late reply would be taken
+// for that of the next command.
 #include "runtime_bridge/redis/redis_connection.h"
 
 #include <array>

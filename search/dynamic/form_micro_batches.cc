@@ -1,3 +1,6 @@
+// Packing is first fit in the order of the samples, whose rows are as long as the longest shape
+// allows. A micro-batch is packed or divided only where the table of shapes knows the new shape,
+// and packed only where it is faster so.
 #include "search/dynamic/form_micro_batches.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Sections are priced at each shape by the tables of the search, then a batch of one micro-batch
+// of every shape as any plan is. So a shape costs here what it costs in the plan that comes of it.
 #include "search/dynamic/profile_costs.h"
 
 #include <algorithm>

@@ -1,3 +1,7 @@
+// A schedule without a limit of memory has its lists made once for a number of micro-batches, and
+// every order of them replayed on these lists; one that limits its lists by what micro-batches
+// take has them made for each order. Invariant of least_end_ns(): no order of these micro-batches
+// ends earlier, so a candidate beyond the best may be left out unseen.
 #include "search/dynamic/replica_replays.h"
 
 #include <algorithm>

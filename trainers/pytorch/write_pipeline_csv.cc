@@ -1,3 +1,6 @@
+// One row per rank, one cell per action, in issue order (docs/exporting.md). What PyTorch's
+// trainer does by itself is left out: recomputation, sums of tied weights, the norm, the
+// optimizer, and the gather of ZeRO-1 behind it.
 #include <cstddef>
 
 #include <fmt/format.h>

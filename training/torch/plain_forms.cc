@@ -1,3 +1,8 @@
+// An operation in place (add_, copy_) becomes the one without underscore, and whoever read the
+// tensor behind it reads the result; one that writes into a part puts the part back with
+// slice_scatter or select_scatter. It stays as it is where another name of the tensor, from before
+// the write, is read after it (AliasDb), since that name would see the old value. Lists that a
+// loop only appends to become values that the loop hands on.
 #include "training/torch/plain_forms.h"
 
 #include <set>
