@@ -64,7 +64,6 @@ std::string what_is_available(const SectionType& type, const SectionKey& key) {
 
 std::string why_no_parameters(const std::string& what, const std::vector<ParameterCount>& counts,
                               const SectionKey& key) {
-  if (parameters_at(counts, key.tensor_degree)) return {};
   std::set<int> degrees;
   for (const ParameterCount& count : counts) degrees.insert(count.tensor_degree);
   return "no parameter count of " + what + " (" + in_words(key) +
@@ -75,17 +74,25 @@ std::string why_no_parameters(const std::string& what, const std::vector<Paramet
 
 std::string why_no_price(const SectionType& type, const std::vector<SectionGrid>& grids,
                          const SectionKey& key) {
+  // Asked for by the thousand: words are made where they are needed.
+  const bool has_rows = !grids.empty();
+  const bool lacks_decoder =
+      has_rows && grids.front().decoder_length > 0 && key.decoder_length == 0;
+  const bool lacks_length =
+      has_rows && key.sequence_length == 0 && grids.front().rows.front().length > 0;
+  const bool is_counted = parameters_at(type.parameters, key.tensor_degree).has_value();
+  if (has_rows && !lacks_decoder && !lacks_length && is_counted) return {};
   const std::string what = "section type '" + type.name + "'";
-  if (grids.empty()) {
+  if (!has_rows) {
     return "no measurement of " + what + " (" + in_words(key) + "); " +
            what_is_available(type, key);
   }
   const std::vector<GridRow>& rows = grids.front().rows;
-  if (grids.front().decoder_length > 0 && key.decoder_length == 0) {
+  if (lacks_decoder) {
     return "no measurement of " + what +
            " without a length of the decoder; say the micro-batches' decoder_tokens (a batch file)";
   }
-  if (key.sequence_length == 0 && rows.front().length > 0) {
+  if (lacks_length) {
     std::set<int> lengths;
     for (const GridRow& row : rows) lengths.insert(row.length);
     return "no measurement of " + what + " without a sequence length (" + in_words(key) +
@@ -96,8 +103,8 @@ std::string why_no_price(const SectionType& type, const std::vector<SectionGrid>
 
 std::string why_no_tied_parameters(const ModelProfile& profile, const SectionKey& key) {
   for (const TiedWeights& tied : profile.tied_weights) {
-    std::string why = why_no_parameters("tied weights '" + tied.name + "'", tied.parameters, key);
-    if (!why.empty()) return why;
+    if (parameters_at(tied.parameters, key.tensor_degree)) continue;
+    return why_no_parameters("tied weights '" + tied.name + "'", tied.parameters, key);
   }
   return {};
 }
@@ -169,11 +176,17 @@ Duration compute_time(const ComputePrice& p) {
   return p.forward.duration + p.fused_backward.duration + p.recompute.duration;
 }
 
-SectionPrice section_price(const ModelProfile& profile, const GridSample& sample,
-                           const SectionKey& key, const SectionGroups& groups) {
+SectionPrice price_with_traffic(const GridSample& sample, const SectionKey& key,
+                                const SectionGroups& groups) {
   SectionPrice section;
   section.price = compute_price(sample);
   add_traffic(sample, key, groups, section);
+  return section;
+}
+
+SectionPrice section_price(const ModelProfile& profile, const GridSample& sample,
+                           const SectionKey& key, const SectionGroups& groups) {
+  SectionPrice section = price_with_traffic(sample, key, groups);
   section.launch_bound = sample.launch_bound;
   section.extrapolated = sample.beyond_samples || sample.beyond_length;
   const bool assumed = times_assumed(profile, sample);

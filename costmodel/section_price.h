@@ -30,6 +30,10 @@ std::string why_no_decoder();
 // F + B + R.
 Duration compute_time(const ComputePrice& price);
 
+// section_price() without what intervals are made of.
+SectionPrice price_with_traffic(const GridSample& sample, const SectionKey& key,
+                                const SectionGroups& groups);
+
 // B = I + W where the profile measured the parts, because each figure is rounded by itself and B is
 // then made their sum.
 SectionPrice section_price(const ModelProfile& profile, const GridSample& sample,

@@ -4,6 +4,7 @@
 // where price_sections() would continue and say so.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,12 @@
 
 namespace penstock {
 
+// What decides where samples are cut: the times of F, B and R, and what they hold.
+struct SectionLoad {
+  Duration forward{}, fused_backward{}, recompute{};
+  Bytes stash, working_peak;
+};
+
 // Keeps profile and cluster by reference. Several threads may ask at once.
 class ShapeSections {
  public:
@@ -26,13 +33,21 @@ class ShapeSections {
   // Within what was measured the sections are those of price_sections(). A shape without a price
   // has a status that says which kind of reason why_not is.
   [[nodiscard]] SectionTable at(const MicroBatchShape& shape) const;
+  // The loads of those sections, to the bit, in a fraction of the time: into `by_type`, one entry
+  // per section type of the profile. The table is without sections.
+  SectionTable loads_at(const MicroBatchShape& shape, std::span<SectionLoad> by_type) const;
 
  private:
   struct Type {
     int index = 0;
     std::vector<SectionGrid> grids;
+    std::vector<SectionGrid> load_grids;  // with 0 for what loads_at() leaves open
     ShapeNodes nodes;
   };
+  // take(type, sample, key) for each type; the table that it returns says why it came to an end.
+  template <class Take>
+  SectionTable each_type(const MicroBatchShape& shape, std::vector<SectionGrid> Type::*grids,
+                         const Take& take) const;
 
   const ModelProfile& profile_;
   std::string device_;

@@ -8,7 +8,6 @@
 #include <cmath>
 #include <utility>
 
-#include "core/values/durations.h"
 #include "core/values/error.h"
 #include "search/dynamic/range_rows.h"
 #include "search/dynamic/sample_orders.h"
@@ -76,7 +75,7 @@ class ModeFormings {
           sample_words(order[i], batch_[static_cast<std::size_t>(order[i])]) + " " + why_not;
       return;
     }
-    mode_.recomputes = takes_recompute_time(mode_.shapes.cost_of(ids.front()).prices);
+    mode_.recomputes = mode_.shapes.at(ids.front()).recomputes;
   }
 
   void split() {
@@ -169,6 +168,7 @@ class ModeFormings {
       return;
     }
     if (!may_run(micro_batches)) return;
+    price(micro_batches);
     Forming forming{key, &mode_, rung, {std::move(micro_batches), 0.0, 0.0}};
     double sum = 0.0;
     for (const FormedMicroBatch& formed : forming.formed.micro_batches) {
@@ -182,6 +182,13 @@ class ModeFormings {
           return other.mode == &mode_ && other.formed == forming.formed;
         });
     if (!is_known) result_.list.push_back(std::move(forming));
+  }
+
+  void price(const std::vector<FormedMicroBatch>& micro_batches) {
+    std::vector<int> ids;
+    ids.reserve(micro_batches.size());
+    for (const FormedMicroBatch& formed : micro_batches) ids.push_back(formed.shape);
+    mode_.shapes.price(ids);
   }
 
   bool may_run(const std::vector<FormedMicroBatch>& micro_batches) {

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
 
 #include "core/values/durations.h"
 #include "core/values/error.h"
@@ -46,12 +45,6 @@ void ReplayCosts::add(const ShapeTable& shapes, std::span<const int> ids) {
     place = stages_of_.size();
     append(shapes.cost_of(id));
   }
-}
-
-void ReplayCosts::add_all(const ShapeTable& shapes) {
-  std::vector<int> ids(shapes.size());
-  std::iota(ids.begin(), ids.end(), 0);
-  add(shapes, ids);
 }
 
 void ReplayCosts::append(const ShapeCost& cost) {

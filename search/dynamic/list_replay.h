@@ -30,9 +30,8 @@ class ReplayCosts {
   };
 
   ReplayCosts(const Plan& layout, const ExecutorModel& executor, bool recomputes);
-  // Adds these shapes of the table, as far as they are new; ids are the table's.
+  // Adds these shapes of the table, which are priced, as far as they are new; ids are the table's.
   void add(const ShapeTable& shapes, std::span<const int> ids);
-  void add_all(const ShapeTable& shapes);
 
   // Of one that was added.
   [[nodiscard]] const Stage* of_shape(int id) const {

@@ -53,6 +53,22 @@ ProfileCosts::ProfileCosts(const PlanInputs& inputs, const Plan& layout,
     sections_.emplace_back(*inputs.profile, *inputs.cluster, type.device.name, layout.tensor,
                            recompute);
   }
+  const auto& executor = inputs.cluster->measured_executor;
+  stages_are_sums_ = !layout_.reduces_by_section() && !(executor && executor->is_priced);
+  for (int stage = 0; stage < layout_.stages(); ++stage) {
+    std::vector<TypeCount>& counts = counts_.emplace_back();
+    for (int i = layout_.first_section(stage); i < layout_.end_section(stage); ++i) {
+      const auto type =
+          static_cast<std::size_t>(inputs.profile->sections[static_cast<std::size_t>(i)].type);
+      const auto known = std::find_if(counts.begin(), counts.end(),
+                                      [&](const TypeCount& count) { return count.type == type; });
+      if (known == counts.end()) {
+        counts.push_back({type, 1});
+      } else {
+        ++known->sections;
+      }
+    }
+  }
 }
 
 ProfileCosts::Tables ProfileCosts::tables_of(const std::vector<MicroBatchShape>& shapes) const {
@@ -112,6 +128,43 @@ std::vector<ShapeCost> ProfileCosts::costs_of_few(
     costs[places[i]].prices = prices_of_shape(prices, static_cast<int>(i));
   }
   return costs;
+}
+
+StageLoad ProfileCosts::load_of(int stage, const std::vector<SectionLoad>& by_type) const {
+  StageLoad load;
+  for (const TypeCount& count : counts_[static_cast<std::size_t>(stage)]) {
+    const SectionLoad& section = by_type[count.type];
+    load.forward += count.sections * section.forward;
+    load.fused_backward += count.sections * section.fused_backward;
+    load.recompute += count.sections * section.recompute;
+    load.stash += section.stash * count.sections;
+    load.working_peak = std::max(load.working_peak, section.working_peak);
+  }
+  return load;
+}
+
+ShapeLoads ProfileCosts::loads_of(const std::vector<MicroBatchShape>& shapes) const {
+  if (!stages_are_sums_) return ShapeCosts::loads_of(shapes);
+  const int stages = layout_.stages();
+  ShapeLoads loads;
+  loads.shapes.resize(shapes.size());
+  loads.loads.reserve(shapes.size() * static_cast<std::size_t>(stages));
+  std::vector<std::vector<SectionLoad>> of_types(
+      sections_.size(), std::vector<SectionLoad>(inputs_.profile->section_types.size()));
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    for (std::size_t type = 0; type < sections_.size(); ++type) {
+      SectionTable verdict = sections_[type].loads_at(shapes[i], of_types[type]);
+      if (verdict.why_not.empty()) continue;
+      loads.shapes[i] = {verdict.status, std::move(verdict.why_not)};
+      break;
+    }
+    for (int stage = 0; stage < stages; ++stage) {
+      const auto rank = static_cast<std::size_t>(layout_.rank_of(stage));
+      const auto type = static_cast<std::size_t>(devices_.type_of_rank[rank]);
+      loads.loads.push_back(load_of(stage, of_types[type]));
+    }
+  }
+  return loads;
 }
 
 StagePricing ProfileCosts::step_pricing() const {

@@ -58,33 +58,32 @@ ShapeTable::ShapeTable(const ShapeCosts& costs, const Plan& layout, const Execut
   }
 }
 
-KnownShape ShapeTable::judged(const MicroBatchShape& shape, const ShapeCost& cost) const {
-  KnownShape known;
-  known.shape = shape;
-  known.status = cost.status;
-  known.why_not = cost.why_not;
-  if (cost.status != ShapeStatus::kKnown) return known;
+void ShapeTable::judge(std::span<const StageLoad> loads, KnownShape& known) {
   const auto ranks = static_cast<std::size_t>(layout_.pipeline);
-  std::vector<std::int64_t> time(ranks, 0), stash(ranks, 0), working(ranks, 0);
-  std::vector<ActionKind> kinds = {ActionKind::kForward, ActionKind::kFusedBackward};
-  if (takes_recompute_time(cost.prices)) kinds.push_back(ActionKind::kRecompute);
+  time_.assign(ranks, 0);
+  stash_.assign(ranks, 0);
+  working_.assign(ranks, 0);
+  known.recomputes = std::any_of(loads.begin(), loads.end(),
+                                 [](const StageLoad& load) { return load.recompute > Duration{}; });
+  const Duration forward = fixed_cost(executor_, ActionKind::kForward);
+  const Duration backward = fixed_cost(executor_, ActionKind::kFusedBackward);
+  const Duration recompute = fixed_cost(executor_, ActionKind::kRecompute);
   for (int s = 0; s < layout_.stages(); ++s) {
-    const ComputePrice& price = cost.prices.compute_of(s, 0);
+    const StageLoad& load = loads[static_cast<std::size_t>(s)];
     const auto rank = static_cast<std::size_t>(layout_.rank_of(s));
-    for (const ActionKind kind : kinds) {
-      time[rank] += duration_of(cost.prices, executor_, kind, {s}).count();
-    }
-    stash[rank] += price.stash.count;
-    working[rank] = std::max(working[rank], price.working_peak.count);
+    Duration time = load.forward + forward + load.fused_backward + backward;
+    if (known.recomputes) time += load.recompute + recompute;
+    time_[rank] += time.count();
+    stash_[rank] += load.stash.count;
+    working_[rank] = std::max(working_[rank], load.working_peak.count);
   }
   for (std::size_t r = 0; r < ranks; ++r) {
-    known.time_ns = std::max(known.time_ns, static_cast<double>(time[r]));
+    known.time_ns = std::max(known.time_ns, static_cast<double>(time_[r]));
     for (std::size_t h = 0; h < kHeldKinds; ++h) {
       known.need[h] =
-          std::max(known.need[h], kept_by_[r] + lacks_[r] + working[r] + held_[r][h] * stash[r]);
+          std::max(known.need[h], kept_by_[r] + lacks_[r] + working_[r] + held_[r][h] * stash_[r]);
     }
   }
-  return known;
 }
 
 std::vector<int> ShapeTable::ids_of(const std::vector<MicroBatchShape>& shapes) {
@@ -98,12 +97,30 @@ std::vector<int> ShapeTable::ids_of(const std::vector<MicroBatchShape>& shapes) 
     ids.push_back(at->second);
   }
   if (fresh.empty()) return ids;
-  std::vector<ShapeCost> costs = costs_.costs_of(fresh);
+  ShapeLoads found = costs_.loads_of(fresh);
+  const auto stages = static_cast<std::size_t>(layout_.stages());
   for (std::size_t i = 0; i < fresh.size(); ++i) {
-    known_.push_back(judged(fresh[i], costs[i]));
-    costs_of_.push_back(std::move(costs[i]));
+    KnownShape& known = known_.emplace_back();
+    known.shape = fresh[i];
+    known.status = found.shapes[i].status;
+    known.why_not = std::move(found.shapes[i].why_not);
+    if (known.status != ShapeStatus::kKnown) continue;
+    judge({found.loads.data() + i * stages, stages}, known);
   }
+  place_.resize(known_.size(), kNotPriced);
   return ids;
+}
+
+void ShapeTable::price(const std::vector<int>& ids) {
+  std::vector<MicroBatchShape> fresh;
+  for (const int id : ids) {
+    int& place = place_[static_cast<std::size_t>(id)];
+    if (place != kNotPriced) continue;
+    place = static_cast<int>(costs_of_.size() + fresh.size());
+    fresh.push_back(at(id).shape);
+  }
+  if (fresh.empty()) return;
+  for (ShapeCost& cost : costs_.costs_of(fresh)) costs_of_.push_back(std::move(cost));
 }
 
 }  // namespace penstock

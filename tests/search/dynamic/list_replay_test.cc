@@ -97,8 +97,9 @@ TEST_CASE("times and bytes are those of the lowered Program, whatever the shapes
       ids.push_back(table.id_of({of, 8, 0}));
       input.micro_batches.push_back({of, 8, of - 1, 0});
     }
+    table.price(ids);
     ReplayCosts replay_costs(layout, executor, recomputes);
-    replay_costs.add_all(table);
+    replay_costs.add(table, ids);
     const std::vector<std::int64_t> no_tail(static_cast<std::size_t>(layout.stages()), 0);
     ListReplay replay(input.schedule);
     // Bounded, it tells the end where that is not too late, and else that it is.
@@ -132,8 +133,9 @@ TEST_CASE("what follows the last gradient of a stage counts") {
   const testing::ToyCosts costs(layout, {});
   ShapeTable table(costs, layout, {}, Bytes{1 << 20}, Bytes{});
   const std::vector<int> ids{table.id_of({1, 8, 0})};
+  table.price(ids);
   ReplayCosts replay_costs(layout, {}, false);
-  replay_costs.add_all(table);
+  replay_costs.add(table, ids);
   ListReplay replay(find_schedule("1f1b")->generate({1, 1, 1, 0, 1}));
   const std::vector<std::int64_t> tail{500};
   CHECK(replay.run(replay_costs, ids, tail).end_ns == 1800 + 3600 + 500);
