@@ -13,6 +13,7 @@
 #include "core/files/format.h"
 #include "core/files/read_sample_lengths.h"
 #include "core/values/json.h"
+#include "search/dynamic/batch_rules.h"
 #include "search/dynamic/form_micro_batches.h"
 #include "search/dynamic/plan_batch.h"
 #include "search/dynamic/profile_costs.h"
@@ -127,12 +128,16 @@ BENCHMARK(split_samples)
     ->Arg(4096)
     ->Unit(benchmark::kMillisecond);
 
-// P, D, T; nothing is priced yet.
+// P, D, T; nothing is priced yet. `rivals`: what token budgets and fixed sizes form is weighed,
+// too.
 void plan_tokens(benchmark::State& state) {
   Asked asked(static_cast<int>(state.range(0)), static_cast<int>(state.range(1)),
               static_cast<int>(state.range(2)));
   std::size_t next = 0;
   const LengthBatch batch = batch_of_tokens(65'536, next);
+  if (state.range(3) > 0) {
+    asked.question.rivals = rival_rules(asked.layout, 65'536.0, static_cast<double>(batch.size()));
+  }
   BatchPlan plan;
   for (auto _ : state) plan = plan_batch(asked.question, batch);
   if (!plan.why_not.empty()) state.SkipWithError(plan.why_not.c_str());
@@ -143,9 +148,11 @@ void plan_tokens(benchmark::State& state) {
   state.counters["step_ms"] = static_cast<double>(plan.makespan().count()) / 1e6;
 }
 BENCHMARK(plan_tokens)
-    ->ArgNames({"P", "D", "T"})
-    ->Args({4, 1, 2})
-    ->Args({8, 8, 1})
+    ->ArgNames({"P", "D", "T", "rivals"})
+    ->Args({4, 1, 2, 0})
+    ->Args({8, 8, 1, 0})
+    ->Args({4, 1, 2, 1})
+    ->Args({8, 8, 1, 1})
     ->Unit(benchmark::kMillisecond);
 
 // P, D, T: one batch after the other as a planner beside training meets them, the first two planned

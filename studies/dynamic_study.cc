@@ -1,8 +1,9 @@
-// In three rounds. (1) Every layout plans two of the batches, the first and the one with the
-// longest sample, by every method and setting, with few replays: about as many plans as layouts
-// times twenty. (2) The three best of each method are planned again with all replays, and so are
-// their variants (equal cuts, another placement, several stages per rank). (3) The best of these,
-// or the next where a batch does not fit, plans all batches.
+// In four rounds. (1) Every layout plans two of the batches, the first and the one with the longest
+// sample, by every method and setting, with few replays: about as many plans as layouts times
+// twenty. (2) Variants (equal cuts, another placement, several stages per rank) of the best five
+// layouts of each method do so with its best two settings. (3) The three best are planned again
+// with all replays. (4) The best of these, or the next where a batch does not fit, plans all
+// batches; "dynamic" does so on the layouts of the others, too.
 //
 // Invariant: what is tried does not depend on what was found by other threads, and ties go to what
 // was enumerated first.
@@ -22,6 +23,7 @@
 #include "costmodel/leave_one_out.h"
 #include "report/plan_table.h"
 #include "report/words.h"
+#include "search/dynamic/batch_rules.h"
 #include "search/dynamic/plan_batch.h"
 #include "search/dynamic/profile_costs.h"
 #include "search/dynamic/replica_replays.h"
@@ -33,6 +35,7 @@ namespace penstock {
 namespace {
 
 constexpr std::int64_t kFewReplays = 60;
+constexpr std::size_t kLayouts = 5, kSettings = 2;  // that variants are made of
 constexpr std::size_t kRefined = 3;
 constexpr std::array kMethods{BatchMethod::kDynamic, BatchMethod::kTokenBudget,
                               BatchMethod::kFixedSize, BatchMethod::kPacked};
@@ -51,10 +54,8 @@ std::string name_of(BatchMethod method) {
   return "packing";
 }
 
-struct Setting {
-  BatchMethod method = BatchMethod::kDynamic;
-  std::int64_t amount = 0;  // samples, tokens or rows; 0: there is nothing to set
-};
+// What a method is tried with; of "dynamic" there is nothing to set, amount 0.
+using Setting = BatchRule;
 
 std::string words_of(const Setting& setting) {
   if (setting.amount == 0) return "";
@@ -90,8 +91,9 @@ class PlannedLayout {
     }
   }
 
+  // `rivals`: what "dynamic" weighs besides.
   [[nodiscard]] BatchPlan plan(const Setting& setting, const LengthBatch& batch,
-                               std::int64_t replays) const {
+                               std::int64_t replays, const std::vector<Setting>& rivals) const {
     BatchQuestion question = question_;
     question.method = setting.method;
     question.replays = replays;
@@ -99,7 +101,10 @@ class PlannedLayout {
     if (setting.method == BatchMethod::kFixedSize || setting.method == BatchMethod::kPacked) {
       question.size = static_cast<int>(setting.amount);
     }
-    question.packs = request_.packs && setting.method == BatchMethod::kDynamic;
+    if (setting.method == BatchMethod::kDynamic) {
+      question.packs = request_.packs;
+      question.rivals = rivals;
+    }
     return plan_batch(question, batch);
   }
 
@@ -134,7 +139,7 @@ class StudyRun {
     layouts_ = dynamic_layouts(question_, typical_);
     report.layouts = static_cast<std::int64_t>(layouts_.found.size());
     try_all();
-    for (const BatchMethod method : kMethods) report.methods.push_back(studied(method));
+    study_methods();
     report.plans = plans_;
     report.complete = !stopped_;
     add_errors();
@@ -163,28 +168,30 @@ class StudyRun {
     if (longest > 0) probes_.push_back(longest);
   }
 
-  // So that a replica has so many micro-batches for every rank of its pipeline.
   [[nodiscard]] std::vector<Setting> settings(BatchMethod method, const Plan& layout) const {
     if (method == BatchMethod::kDynamic) return {{method, 0}};
-    const double tokens = static_cast<double>(request_.drawn.tokens) / layout.data;
+    const auto tokens = static_cast<double>(request_.drawn.tokens);
     const double whole = method == BatchMethod::kTokenBudget ? tokens
-                         : method == BatchMethod::kFixedSize ? typical_.samples / layout.data
+                         : method == BatchMethod::kFixedSize ? typical_.samples
                                                              : tokens / longest_tokens_;
-    std::vector<Setting> found;
-    for (const int per_rank : {1, 2, 4, 8, 16, 32}) {
-      const auto amount = std::max<std::int64_t>(
-          1, static_cast<std::int64_t>(whole / (static_cast<double>(per_rank) * layout.pipeline)));
-      if (found.empty() || found.back().amount != amount) found.push_back({method, amount});
-    }
+    return rules_of(method, layout, whole);
+  }
+  // What "dynamic" contains: the settings that the others are tried with, so that it is no slower
+  // than any of them on the same layout. Packing is among them where it may pack.
+  [[nodiscard]] std::vector<Setting> rivals(const Plan& layout) const {
+    std::vector<Setting> found =
+        rival_rules(layout, static_cast<double>(request_.drawn.tokens), typical_.samples);
+    if (!request_.packs) return found;
+    for (const Setting& packing : settings(BatchMethod::kPacked, layout)) found.push_back(packing);
     return found;
   }
 
   // Time of the probes, or why one of them has no plan.
   Tried tried(const PlannedLayout& layout, const DynamicLayout& of, const Setting& setting,
-              std::int64_t replays) {
+              std::int64_t replays, const std::vector<Setting>& rivals) {
     Tried result{of, setting, {}, ""};
     for (const std::size_t probe : probes_) {
-      const BatchPlan planned = layout.plan(setting, study_.report.batches[probe], replays);
+      const BatchPlan planned = layout.plan(setting, study_.report.batches[probe], replays, rivals);
       ++plans_;
       result.why_not = planned.why_not;
       if (!result.why_not.empty()) return result;
@@ -216,14 +223,30 @@ class StudyRun {
       for (const BatchMethod method : kMethods) {
         for (const Setting& setting : settings(method, found[i].plan)) {
           if (!goes_on(done, static_cast<std::int64_t>(found.size()))) return;
-          results[i].push_back(tried(layout, found[i], setting, kFewReplays));
+          results[i].push_back(tried(layout, found[i], setting, kFewReplays, {}));
           note(results[i].back());
         }
       }
+      offer_rivals(results[i]);
       ++done;
     });
     for (const std::vector<Tried>& of_layout : results) {
       for (const Tried& one : of_layout) tried_[one.setting.method].push_back(one);
+    }
+  }
+
+  // What the others have found on a layout "dynamic" would find, too, were it to look.
+  void offer_rivals(std::vector<Tried>& of_layout) const {
+    const auto is_rival = [&](const Tried& one) {
+      return one.why_not.empty() && one.setting.method != BatchMethod::kDynamic &&
+             (request_.packs || one.setting.method != BatchMethod::kPacked);
+    };
+    Tried& dynamic = of_layout.front();
+    for (const Tried& one : of_layout) {
+      if (is_rival(one) && (!dynamic.why_not.empty() || one.time < dynamic.time)) {
+        dynamic.time = one.time;
+        dynamic.why_not.clear();
+      }
     }
   }
 
@@ -235,14 +258,28 @@ class StudyRun {
     return tried;
   }
 
-  std::vector<Tried> refined(const std::vector<Tried>& best) {
+  // The best settings of the best layouts, and the same on the variants of these.
+  [[nodiscard]] std::vector<Tried> with_variants(const std::vector<Tried>& best) const {
     std::vector<Tried> wanted;
-    for (std::size_t i = 0; i < std::min(best.size(), kRefined); ++i) {
-      wanted.push_back(best[i]);
-      for (DynamicLayout& other : dynamic_variants(question_, layouts_, best[i].layout, typical_)) {
-        wanted.push_back({std::move(other), best[i].setting, {}, ""});
+    std::vector<std::pair<Plan, std::size_t>> layouts;  // and how many settings were taken
+    for (const Tried& one : best) {
+      auto at = std::find_if(layouts.begin(), layouts.end(),
+                             [&](const auto& known) { return known.first == one.layout.plan; });
+      if (at == layouts.end()) {
+        if (layouts.size() == kLayouts) continue;
+        at = layouts.insert(layouts.end(), {one.layout.plan, 0});
+      }
+      if (at->second++ >= kSettings) continue;
+      wanted.push_back(one);
+      for (DynamicLayout& other : dynamic_variants(question_, layouts_, one.layout, typical_)) {
+        wanted.push_back({std::move(other), one.setting, {}, ""});
       }
     }
+    return wanted;
+  }
+
+  // The same on the probes with so many replays, fastest first.
+  std::vector<Tried> tried_again(const std::vector<Tried>& wanted, std::int64_t replays) {
     std::vector<Tried> results = wanted;
     std::atomic<std::int64_t> done{0};
     in_parallel(question_.request.threads, wanted.size(), [&](std::size_t i) {
@@ -251,27 +288,72 @@ class StudyRun {
         return;
       }
       const PlannedLayout layout(question_, request_, layouts_.modes, wanted[i].layout);
-      results[i] = tried(layout, wanted[i].layout, wanted[i].setting, request_.replays);
+      results[i] = tried(layout, wanted[i].layout, wanted[i].setting, replays,
+                         rivals(wanted[i].layout.plan));
       note(results[i]);
       ++done;
     });
-    std::vector<Tried> all = ranked(std::move(results));
-    return all.empty() ? best : all;
+    return ranked(std::move(results));
   }
 
-  DynamicMethod studied(BatchMethod method) {
+  std::vector<Tried> refined(const std::vector<Tried>& best) {
+    const std::vector<Tried> variants = tried_again(with_variants(best), kFewReplays);
+    if (variants.empty()) return best;
+    const auto most = static_cast<std::ptrdiff_t>(std::min(variants.size(), kRefined));
+    std::vector<Tried> all =
+        tried_again({variants.begin(), variants.begin() + most}, request_.replays);
+    // Where a batch fits none of those, the next.
+    all.insert(all.end(), variants.begin() + most, variants.end());
+    return all;
+  }
+
+  // The answer of a method, with what it needs beyond words.
+  struct Answer {
+    DynamicMethod method;
+    DynamicLayout layout;
+    std::optional<EvaluatedPlan> first;  // of the first batch under "dynamic"
+    [[nodiscard]] Duration time() const {
+      Duration sum{};
+      for (const DynamicStep& step : method.steps) sum += step.step;
+      return sum;
+    }
+  };
+
+  Answer studied(BatchMethod method) {
     const std::vector<Tried> best = ranked(tried_[method]);
-    DynamicMethod result;
-    result.name = name_of(method);
+    Answer result;
+    result.method.name = name_of(method);
     if (best.empty()) {
-      result.why_not = why_nothing_fits(method);
+      result.method.why_not = why_nothing_fits(method);
       return result;
     }
     for (const Tried& candidate : refined(best)) {
       result = planned(candidate);
-      if (result.why_not.empty()) return result;
+      if (result.method.why_not.empty()) return result;
     }
     return result;
+  }
+
+  // The layouts are chosen by two batches, so that another's may be the better one over all: each
+  // that another method has come to is planned, too.
+  void study_methods() {
+    std::vector<Answer> answers;
+    for (const BatchMethod method : kMethods) answers.push_back(studied(method));
+    Answer& dynamic = answers.front();
+    std::vector<Plan> known{dynamic.layout.plan};
+    for (std::size_t i = 1; i < answers.size(); ++i) {
+      const DynamicLayout layout = answers[i].layout;
+      const bool is_known = std::find(known.begin(), known.end(), layout.plan) != known.end();
+      if (!answers[i].method.why_not.empty() || is_known) continue;
+      known.push_back(layout.plan);
+      Answer other = planned({layout, {BatchMethod::kDynamic, 0}, {}, ""});
+      if (!other.method.why_not.empty()) continue;
+      if (!dynamic.method.why_not.empty() || other.time() < dynamic.time()) {
+        dynamic = std::move(other);
+      }
+    }
+    study_.first = std::move(dynamic.first);
+    for (Answer& answer : answers) study_.report.methods.push_back(std::move(answer.method));
   }
 
   [[nodiscard]] std::string why_nothing_fits(BatchMethod method) const {
@@ -283,32 +365,35 @@ class StudyRun {
   }
 
   // All batches. What is timed runs by itself.
-  DynamicMethod planned(const Tried& candidate) {
+  Answer planned(const Tried& candidate) {
     const auto& batches = study_.report.batches;
     const bool is_dynamic = candidate.setting.method == BatchMethod::kDynamic;
-    DynamicMethod result;
+    Answer answer;
+    answer.layout = candidate.layout;
+    DynamicMethod& result = answer.method;
     result.name = name_of(candidate.setting.method);
     result.setting = words_of(candidate.setting);
     result.layout = words_of(candidate.layout.plan);
     result.steps.resize(batches.size());
     std::vector<std::string> why_not(batches.size());
     const PlannedLayout layout(question_, request_, layouts_.modes, candidate.layout);
+    const std::vector<Setting> rivals_here = rivals(candidate.layout.plan);
     const int threads = is_dynamic && request_.now ? 1 : question_.request.threads;
     in_parallel(threads, batches.size(), [&](std::size_t i) {
       const Duration begin = is_dynamic && request_.now ? request_.now() : Duration{};
-      BatchPlan plan = layout.plan(candidate.setting, batches[i], request_.replays);
+      BatchPlan plan = layout.plan(candidate.setting, batches[i], request_.replays, rivals_here);
       ++plans_;
       why_not[i] = plan.why_not;
       if (!why_not[i].empty()) return;
       result.steps[i] = step_of(plan);
       if (is_dynamic && request_.now) result.steps[i].planning = request_.now() - begin;
-      if (is_dynamic && i == 0) study_.first = std::move(plan.evaluated);
+      if (is_dynamic && i == 0) answer.first = std::move(plan.evaluated);
     });
     for (std::size_t i = 0; i < batches.size() && result.why_not.empty(); ++i) {
       if (!why_not[i].empty()) result.why_not = fmt::format("batch {}: {}", i + 1, why_not[i]);
     }
     if (!result.why_not.empty()) result.steps.clear();
-    return result;
+    return answer;
   }
 
   static DynamicStep step_of(const BatchPlan& plan) {

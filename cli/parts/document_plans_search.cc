@@ -14,6 +14,7 @@
 #include "cli/options/parse.h"
 #include "cli/parts/document_plans.h"
 #include "core/values/error.h"
+#include "search/dynamic/batch_rules.h"
 #include "search/dynamic/plan_batch.h"
 #include "search/dynamic/profile_costs.h"
 #include "search/dynamic/replica_replays.h"
@@ -126,7 +127,7 @@ class SearchedDocumentPlans : public DocumentPlans {
 
   [[nodiscard]] PlannedStep plan(const std::vector<SampleLength>& documents) const override {
     const Duration began = processor_time();
-    BatchPlan planned = plan_batch(question_, documents);
+    BatchPlan planned = plan_batch(question_for_batch(documents), documents);
     if (!planned.why_not.empty()) throw_bad_input(planned.why_not);
     PlanFile file = to_plan_file(files_.inputs(), planned.evaluated);
     file.profile = files_.profile.file;
@@ -148,6 +149,18 @@ class SearchedDocumentPlans : public DocumentPlans {
   }
 
  private:
+  // With the rules that a study compares with, so that training is as fast as the study says.
+  [[nodiscard]] BatchQuestion question_for_batch(const LengthBatch& documents) const {
+    BatchQuestion question = question_;
+    std::int64_t tokens = 0;
+    for (const SampleLength& document : documents) {
+      tokens += real_tokens_of(document, question.rounding);
+    }
+    question.rivals = rival_rules(question.layout, static_cast<double>(tokens),
+                                  static_cast<double>(documents.size()));
+    return question;
+  }
+
   void require_same_model(const Loaded<PlanFile>& layout) const {
     std::vector<std::string> sections;
     for (const Section& section : files_.profile.value.sections) sections.push_back(section.name);

@@ -232,13 +232,14 @@ OrderQuestion FormingReplays::order_question(const std::vector<int>& micro_batch
 }
 
 std::int64_t FormingReplays::least_end_ns(const BatchSchedule& schedule,
-                                          const std::vector<int>& micro_batches) const {
+                                          const std::vector<int>& micro_batches,
+                                          int replicas_of_them) const {
   std::vector<int> shapes;
   shapes.reserve(micro_batches.size());
   for (const int m : micro_batches) {
     shapes.push_back(forming.formed.micro_batches[static_cast<std::size_t>(m)].shape);
   }
-  return replays.least_end_ns(schedule, shapes, 1);
+  return replays.least_end_ns(schedule, shapes, replicas_of_them);
 }
 
 void Candidate::add_up() {
@@ -267,24 +268,10 @@ std::int64_t least_end_ns(const Candidate& candidate) {
                                             static_cast<int>(candidate.replicas.size()));
 }
 
-Candidates::Candidates(const BatchQuestion& question, const Formings& formings)
+Candidates::Candidates(const BatchQuestion& question, const Formings& formings, std::size_t origin,
+                       std::int64_t beat)
     : question_(question) {
-  for (const auto& mode : formings.modes) {
-    auto costs =
-        std::make_unique<ReplayCosts>(question.layout, question.executor, mode->recomputes);
-    costs_.push_back(std::move(costs));
-  }
-  for (const Forming& forming : formings.list) {
-    std::vector<int> shapes;
-    for (const FormedMicroBatch& formed : forming.formed.micro_batches) {
-      shapes.push_back(formed.shape);
-    }
-    costs_[std::get<1>(forming.key)]->add(forming.mode->shapes, shapes);
-  }
-  for (const Forming& forming : formings.list) {
-    formings_.push_back(
-        std::make_unique<FormingReplays>(question, forming, *costs_[std::get<1>(forming.key)]));
-  }
+  take_formings(formings, origin, beat);
   add_unbound(batch_schedules(question.layout, question.schedules));
   if (made_.empty()) add_unbound({plain_batch_schedule(question.layout)});
   for (const Candidate& candidate : made_) {
@@ -294,6 +281,44 @@ Candidates::Candidates(const BatchQuestion& question, const Formings& formings)
       unmade_.begin(), unmade_.end(),
       [](const UnmadeCandidate& a, const UnmadeCandidate& b) { return a.least_ns < b.least_ns; });
   rank_anew();
+}
+
+namespace {
+
+// Whatever its schedule, its orders and how its micro-batches are shared out.
+std::int64_t least_end_of_any(const BatchQuestion& question, const FormingReplays& of) {
+  std::vector<int> all(of.forming.formed.micro_batches.size());
+  std::iota(all.begin(), all.end(), 0);
+  std::int64_t least = kWhenever;
+  std::vector<const ScheduleKind*> kinds = batch_schedules(question.layout, question.schedules);
+  kinds.push_back(plain_batch_schedule(question.layout));
+  for (const ScheduleKind* kind : kinds) {
+    least = std::min(least, of.least_end_ns({kind, 0, 0}, all, question.layout.data));
+  }
+  return least;
+}
+
+}  // namespace
+
+void Candidates::take_formings(const Formings& formings, std::size_t origin, std::int64_t beat) {
+  for (const auto& mode : formings.modes) {
+    costs_.push_back(
+        std::make_unique<ReplayCosts>(question_.layout, question_.executor, mode->recomputes));
+  }
+  for (const Forming& forming : formings.list) {
+    if (forming.origin != origin) continue;
+    std::vector<int> shapes;
+    for (const FormedMicroBatch& formed : forming.formed.micro_batches) {
+      shapes.push_back(formed.shape);
+    }
+    costs_[std::get<1>(forming.key)]->add(forming.mode->shapes, shapes);
+  }
+  for (const Forming& forming : formings.list) {
+    if (forming.origin != origin) continue;
+    formings_.push_back(
+        std::make_unique<FormingReplays>(question_, forming, *costs_[std::get<1>(forming.key)]));
+    if (least_end_of_any(question_, *formings_.back()) >= beat) formings_.pop_back();
+  }
 }
 
 void Candidates::add_unbound(const std::vector<const ScheduleKind*>& kinds) {

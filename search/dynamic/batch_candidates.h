@@ -23,9 +23,10 @@ struct FormingReplays {
 
   [[nodiscard]] OrderQuestion order_question(const std::vector<int>& micro_batches,
                                              std::int64_t limit) const;
-  // Of a replica that runs these, in whatever order.
+  // Of a replica that runs these, or of several that share them, in whatever order.
   [[nodiscard]] std::int64_t least_end_ns(const BatchSchedule& schedule,
-                                          const std::vector<int>& micro_batches) const;
+                                          const std::vector<int>& micro_batches,
+                                          int replicas_of_them = 1) const;
 };
 
 struct Candidate {
@@ -52,10 +53,13 @@ struct UnmadeCandidate {
   std::int64_t least_shared_ns = 0;  // and however its micro-batches are shared out anew
 };
 
-// Candidates stay where they are once they are made. `formings` must outlive them.
+// Of the formings of one origin. Candidates stay where they are once they are made. `formings` must
+// outlive them.
 class Candidates {
  public:
-  Candidates(const BatchQuestion& question, const Formings& formings);
+  // `beat`: formings that cannot beat it, whatever their schedule, are left out.
+  Candidates(const BatchQuestion& question, const Formings& formings, std::size_t origin,
+             std::int64_t beat);
 
   // By their length.
   [[nodiscard]] const std::vector<const Candidate*>& ranked() const { return ranked_; }
@@ -75,6 +79,7 @@ class Candidates {
   [[nodiscard]] std::int64_t replays() const { return replays_; }
 
  private:
+  void take_formings(const Formings& formings, std::size_t origin, std::int64_t beat);
   void add_unbound(const std::vector<const ScheduleKind*>& kinds);
   void add_unmade(const Candidate& like);
   void make(UnmadeCandidate& unmade);

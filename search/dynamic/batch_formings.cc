@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 #include <utility>
 
 #include "core/values/error.h"
@@ -51,8 +52,10 @@ class ModeFormings {
     if (question_.method == BatchMethod::kDynamic) {
       split();
     } else {
-      add({0, index_, 0}, 0, by_rule());
+      add({0, index_, 0}, 0, by_rule(own_rule()));
     }
+    // Where a rule forms nothing that runs, it is no rival.
+    for (std::size_t i = 0; i < question_.rivals.size(); ++i) add_rival(i);
   }
 
  private:
@@ -144,17 +147,28 @@ class ModeFormings {
     cuts_.push_back(std::move(cuts));
   }
 
-  std::vector<FormedMicroBatch> by_rule() {
+  [[nodiscard]] BatchRule own_rule() const {
+    const bool by_tokens = question_.method == BatchMethod::kTokenBudget;
+    return {question_.method, by_tokens ? question_.tokens : question_.size};
+  }
+  std::vector<FormedMicroBatch> by_rule(const BatchRule& rule) {
     const std::vector<int>& order = orders_.front();
-    const auto size = static_cast<std::size_t>(question_.size);
-    switch (question_.method) {
+    const auto size = static_cast<std::size_t>(rule.amount);
+    switch (rule.method) {
       case BatchMethod::kTokenBudget:
-        return cut_at(input_, order, ends_by_tokens(input_, order, question_.tokens));
+        return cut_at(input_, order, ends_by_tokens(input_, order, rule.amount));
       case BatchMethod::kFixedSize:
         return cut_at(input_, order, ends_by_size(order.size(), size));
       default:
         return packed(input_, order, size);
     }
+  }
+  void add_rival(std::size_t rival) {
+    std::vector<FormedMicroBatch> micro_batches = by_rule(question_.rivals[rival]);
+    const auto replicas = static_cast<std::size_t>(question_.layout.data);
+    if (!divide_until(input_, replicas, micro_batches)) return;
+    if (why_not_run(micro_batches).empty())
+      keep({0, index_, 0}, rival + 1, 0, std::move(micro_batches));
   }
 
   void add(const decltype(Forming::key)& key, std::int64_t rung,
@@ -167,9 +181,15 @@ class ModeFormings {
                       " replicas";
       return;
     }
-    if (!may_run(micro_batches)) return;
+    mode_.why_not = why_not_run(micro_batches);
+    if (mode_.why_not.empty()) keep(key, 0, rung, std::move(micro_batches));
+  }
+
+  // Unless it is known.
+  void keep(const decltype(Forming::key)& key, std::size_t origin, std::int64_t rung,
+            std::vector<FormedMicroBatch> micro_batches) {
     price(micro_batches);
-    Forming forming{key, &mode_, rung, {std::move(micro_batches), 0.0, 0.0}};
+    Forming forming{key, origin, &mode_, rung, {std::move(micro_batches), 0.0, 0.0}};
     double sum = 0.0;
     for (const FormedMicroBatch& formed : forming.formed.micro_batches) {
       const double time = mode_.shapes.at(formed.shape).time_ns;
@@ -179,7 +199,7 @@ class ModeFormings {
     forming.formed.objective_ns = weights_.objective(forming.formed.longest_ns, sum);
     const bool is_known =
         std::any_of(result_.list.begin(), result_.list.end(), [&](const Forming& other) {
-          return other.mode == &mode_ && other.formed == forming.formed;
+          return other.mode == &mode_ && other.origin == origin && other.formed == forming.formed;
         });
     if (!is_known) result_.list.push_back(std::move(forming));
   }
@@ -191,16 +211,16 @@ class ModeFormings {
     mode_.shapes.price(ids);
   }
 
-  bool may_run(const std::vector<FormedMicroBatch>& micro_batches) {
+  // The first micro-batch that cannot run, and why.
+  [[nodiscard]] std::string why_not_run(const std::vector<FormedMicroBatch>& micro_batches) const {
     for (const FormedMicroBatch& formed : micro_batches) {
       const KnownShape& shape = mode_.shapes.at(formed.shape);
       const std::string why_not = why_not_alone(shape, mode_.shapes.limit());
       if (why_not.empty()) continue;
-      mode_.why_not = "a micro-batch of " + std::to_string(shape.shape.samples) + " rows of " +
-                      std::to_string(shape.shape.tokens) + " tokens " + why_not;
-      return false;
+      return "a micro-batch of " + std::to_string(shape.shape.samples) + " rows of " +
+             std::to_string(shape.shape.tokens) + " tokens " + why_not;
     }
-    return true;
+    return {};
   }
 
   const BatchQuestion& question_;
@@ -252,8 +272,9 @@ Formings form_batch(const BatchQuestion& question, const LengthBatch& batch) {
     }
     result.modes.push_back(std::move(mode));
   }
-  std::sort(result.list.begin(), result.list.end(),
-            [](const Forming& a, const Forming& b) { return a.key < b.key; });
+  std::sort(result.list.begin(), result.list.end(), [](const Forming& a, const Forming& b) {
+    return std::tie(a.origin, a.key) < std::tie(b.origin, b.key);
+  });
   return result;
 }
 

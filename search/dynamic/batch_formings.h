@@ -36,6 +36,7 @@ std::vector<std::int64_t> rungs_of(const BatchMode& mode, int per_octave);
 struct Forming {
   // Whichever comes first in this order is preferred among equals; more memory only adds entries.
   std::tuple<std::size_t, std::size_t, std::size_t> key;  // rung, mode, held at once
+  std::size_t origin = 0;  // 0: the question's method; else its rival with this number, from 1 on
   BatchMode* mode = nullptr;
   std::int64_t rung = 0;  // the limit that it was formed for
   FormedBatch formed;
@@ -43,7 +44,7 @@ struct Forming {
 
 struct Formings {
   std::vector<std::unique_ptr<BatchMode>> modes;
-  std::vector<Forming> list;  // no two of a mode alike
+  std::vector<Forming> list;  // no two of a mode and an origin alike
   std::string why_not;        // the list is empty
   std::int64_t splits = 0, evaluations = 0;
 };

@@ -9,12 +9,16 @@
 // equally much). What the search may spend is a number of replays, not a time, so that the same
 // question gets the same plan everywhere.
 //
+// Rivals are searched one after the other in the same way, each only as far as it may beat what is
+// known; so whichever it is, the plan is at least as fast as what its own search would find.
+//
 // Where transfers occupy something, short replays only rank: the first few that fit are assembled
 // and replayed in full.
 #include "search/dynamic/plan_batch.h"
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -45,6 +49,9 @@ void require_question(const BatchQuestion& question) {
     throw_bad_input("a budget of " + std::to_string(question.tokens) +
                     " tokens per micro-batch; give at least 1");
   }
+  for (const BatchRule& rival : question.rivals) {
+    if (rival.amount < 1) throw Error(ErrorKind::kInternal, "plan_batch: a rival without amount");
+  }
 }
 
 // A way to run the batch, and what it takes.
@@ -60,15 +67,19 @@ class BatchPlanner {
         batch_(batch),
         replays_say_all_(straight_replay_is_exact(question.executor) &&
                          question.executor.issue == IssueOrder::kEager),
-        formings_(form_batch(question, batch)),
-        candidates_(question, formings_) {}
+        formings_(form_batch(question, batch)) {}
 
   BatchPlan run() {
-    // First what would be found if there were no other schedule than the first, so that others only
-    // ever make it better.
-    const std::optional<Found> first = best_of(true, {});
-    std::optional<Found> best = best_of(false, first);
-    if (!best) best = any_that_fits();
+    std::optional<Found> best;
+    for (std::size_t origin = 0; origin <= question_.rivals.size(); ++origin) {
+      const std::int64_t beat = best ? best->worth.step_time.count() : kWhenever;
+      origins_.push_back(std::make_unique<Candidates>(question_, formings_, origin, beat));
+      // First what would be found if there were no other schedule than the first, so that others
+      // only ever make it better.
+      best = best_of(*origins_.back(), true, std::move(best));
+      best = best_of(*origins_.back(), false, std::move(best));
+    }
+    for (std::size_t i = 0; i < origins_.size() && !best; ++i) best = any_that_fits(*origins_[i]);
     BatchPlan plan;
     if (!best) {
       plan.why_not = why_nothing();
@@ -77,7 +88,8 @@ class BatchPlanner {
     }
     plan.counts.splits = formings_.splits;
     plan.counts.evaluations = formings_.evaluations;
-    plan.counts.replays = candidates_.replays() + replays_;
+    plan.counts.replays = replays_;
+    for (const auto& candidates : origins_) plan.counts.replays += candidates->replays();
     for (const auto& mode : formings_.modes) {
       plan.counts.shapes += static_cast<std::int64_t>(mode->shapes.size());
     }
@@ -92,9 +104,10 @@ class BatchPlanner {
   };
 
   // The best of all links, or `known` where none is better.
-  std::optional<Found> best_of(bool only_first_schedule, std::optional<Found> known) {
-    const std::vector<Link> chain =
-        chain_of(only_first_schedule, known ? known->worth.step_time.count() : kWhenever);
+  std::optional<Found> best_of(Candidates& candidates, bool only_first_schedule,
+                               std::optional<Found> known) {
+    const std::vector<Link> chain = chain_of(candidates, only_first_schedule,
+                                             known ? known->worth.step_time.count() : kWhenever);
     const auto offer = [&](const Candidate& candidate, const JudgedBatch& worth) {
       if (!known || worth.step_time < known->worth.step_time) known = Found{candidate, worth};
     };
@@ -122,18 +135,18 @@ class BatchPlanner {
   // `beat`: what is known to be possible. What cannot beat it, not even shared out anew, need not
   // be in the chain: with more memory `beat` only gets less, so that nothing is lost that could
   // win.
-  std::vector<Link> chain_of(bool only_first_schedule, std::int64_t beat) {
+  std::vector<Link> chain_of(Candidates& candidates, bool only_first_schedule, std::int64_t beat) {
     std::vector<Link> chain;
     std::optional<Duration> fastest;
     const std::vector<std::int64_t> all_limits = limits();
     if (replays_say_all_ && !all_limits.empty()) {
-      beat = std::min(beat, candidates_.least_end_within(all_limits.back(), only_first_schedule));
+      beat = std::min(beat, candidates.least_end_within(all_limits.back(), only_first_schedule));
     }
     for (const std::int64_t limit : all_limits) {
       int looked_at = 0;
-      candidates_.make_within({limit, fastest ? fastest->count() : kWhenever, beat,
-                               replays_say_all_, only_first_schedule});
-      for (const Candidate* candidate : candidates_.ranked()) {
+      candidates.make_within({limit, fastest ? fastest->count() : kWhenever, beat, replays_say_all_,
+                              only_first_schedule});
+      for (const Candidate* candidate : candidates.ranked()) {
         if (fastest && Duration{candidate->end_ns} >= *fastest) break;
         if (only_first_schedule && candidate->schedule_index > 0) continue;
         if (candidate->rung > limit || candidate->need > limit) continue;
@@ -162,9 +175,9 @@ class BatchPlanner {
   }
 
   // The last resort where memory is so tight that it lies between two limits.
-  std::optional<Found> any_that_fits() {
-    candidates_.make_all();
-    for (const Candidate* candidate : candidates_.ranked()) {
+  std::optional<Found> any_that_fits(Candidates& candidates) {
+    candidates.make_all();
+    for (const Candidate* candidate : candidates.ranked()) {
       if (candidate->need > most()) continue;
       const auto& worth = known_worth_of(*candidate);
       if (worth && worth->need <= most()) return Found{*candidate, *worth};
@@ -198,7 +211,7 @@ class BatchPlanner {
   [[nodiscard]] std::string why_nothing() const {
     if (!formings_.why_not.empty()) return formings_.why_not;
     std::int64_t least = 0;
-    for (const Candidate* candidate : candidates_.ranked()) {
+    for (const Candidate* candidate : origins_.front()->ranked()) {
       if (least == 0 || candidate->need < least) least = candidate->need;
     }
     if (least <= most()) return "no order of the micro-batches runs within memory";
@@ -259,7 +272,7 @@ class BatchPlanner {
   const LengthBatch& batch_;
   bool replays_say_all_;
   Formings formings_;
-  Candidates candidates_;
+  std::vector<std::unique_ptr<Candidates>> origins_;  // of the method, then of its rivals
   // Looked up, never walked.
   std::map<const Candidate*, std::optional<JudgedBatch>> worth_;
   std::map<std::pair<const Candidate*, std::int64_t>, Candidate> improved_;  // and by limit

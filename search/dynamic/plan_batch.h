@@ -25,6 +25,13 @@ enum class BatchMethod {
   kPacked,       // rows as long as the longest sample hold several; so many rows each
 };
 
+// One of the others with its setting.
+struct BatchRule {
+  BatchMethod method = BatchMethod::kTokenBudget;
+  std::int64_t amount = 1;  // tokens, samples or rows
+  bool operator==(const BatchRule&) const = default;
+};
+
 // A recompute mode that may be used.
 struct RecomputeChoice {
   std::string mode = "none";          // Plan::recompute
@@ -50,6 +57,10 @@ struct BatchQuestion {
   int size = 1;             // of kFixedSize: samples; of kPacked: rows
   std::int64_t tokens = 0;  // of kTokenBudget
   bool packs = false;       // several samples may share a row where that is faster
+  // What these form is weighed as well, by the search that each would have by itself: the plan is
+  // never slower than theirs. The cut is exact for an objective that only estimates the step
+  // (docs/dynamic_batches.md).
+  std::vector<BatchRule> rivals;
 
   // Replays that the search for one replica's order may spend each time.
   std::int64_t replays = 500;

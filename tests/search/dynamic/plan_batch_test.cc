@@ -24,23 +24,12 @@
 namespace penstock {
 namespace {
 
+using testing::kPlenty;
 using testing::Random;
+using testing::random_toy;
+using testing::Toy;
 using testing::ToyCosts;
 using testing::ToyNumbers;
-
-struct Toy {
-  Toy(const Plan& layout, const ToyNumbers& numbers, std::int64_t memory) : costs(layout, numbers) {
-    question.layout = layout;
-    question.recompute = {{"none", &costs}};
-    question.capacity = Bytes{memory};
-    question.rounding = {8, 0, 2, 1};
-    question.replays = 200;
-  }
-  ToyCosts costs;
-  BatchQuestion question;
-};
-
-constexpr std::int64_t kPlenty = 1'000'000'000;
 
 // Every sample once; weights of all micro-batches add up to 1.
 void check_samples(const BatchPlan& plan, std::size_t samples) {
@@ -94,20 +83,6 @@ Json read_json(const std::string& path) {
   REQUIRE_MESSAGE(in, path);
   const std::string text{std::istreambuf_iterator<char>(in), {}};
   return parse_json(text, path);
-}
-
-Toy random_toy(Random& random) {
-  const int p = random.between(1, 4), v = random.between(1, 3) == 1 && p > 1 ? 2 : 1;
-  Plan layout = testing::toy_layout(p, v, random.between(1, 3));
-  if (v == 2 && random.coin()) layout.stage_map = StageMap::kV;
-  ToyNumbers numbers;
-  numbers.fixed_ns = random.between(0, 5'000);
-  numbers.per_token_ns = random.between(1, 50);
-  numbers.transfer_ns = random.between(0, 2'000);
-  numbers.working = random.between(0, 2);
-  numbers.state = random.between(0, 500);
-  for (int s = 0; s < layout.stages(); ++s) numbers.slower.push_back(random.between(0, 5));
-  return {layout, numbers, kPlenty};
 }
 
 }  // namespace

@@ -76,6 +76,20 @@ Plan toy_layout(int pipeline, int chunks, int data) {
   return plan;
 }
 
+Toy random_toy(Random& random) {
+  const int p = random.between(1, 4), v = random.between(1, 3) == 1 && p > 1 ? 2 : 1;
+  Plan layout = testing::toy_layout(p, v, random.between(1, 3));
+  if (v == 2 && random.coin()) layout.stage_map = StageMap::kV;
+  ToyNumbers numbers;
+  numbers.fixed_ns = random.between(0, 5'000);
+  numbers.per_token_ns = random.between(1, 50);
+  numbers.transfer_ns = random.between(0, 2'000);
+  numbers.working = random.between(0, 2);
+  numbers.state = random.between(0, 500);
+  for (int s = 0; s < layout.stages(); ++s) numbers.slower.push_back(random.between(0, 5));
+  return {layout, numbers, kPlenty};
+}
+
 LengthBatch random_lengths(std::uint64_t seed, std::size_t samples, int most) {
   Random random(seed);
   LengthBatch batch;

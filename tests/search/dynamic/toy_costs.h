@@ -6,6 +6,7 @@
 
 #include "search/dynamic/plan_batch.h"
 #include "search/dynamic/shape_costs.h"
+#include "tests/simulator/pipelines.h"
 
 namespace penstock::testing {
 
@@ -43,6 +44,27 @@ class ToyCosts : public ShapeCosts {
 
 // P ranks of one stage, V chunks, D replicas.
 Plan toy_layout(int pipeline, int chunks = 1, int data = 1);
+
+inline constexpr std::int64_t kPlenty = 1'000'000'000;
+
+// A question with costs of its own, which it points to: not to be moved.
+struct Toy {
+  Toy(const Plan& layout, const ToyNumbers& numbers, std::int64_t memory) : costs(layout, numbers) {
+    question.layout = layout;
+    question.recompute = {{"none", &costs}};
+    question.capacity = Bytes{memory};
+    question.rounding = {8, 0, 2, 1};
+    question.replays = 200;
+  }
+  Toy(const Toy&) = delete;
+  Toy& operator=(const Toy&) = delete;
+
+  ToyCosts costs;
+  BatchQuestion question;
+};
+
+// Of up to four ranks, two chunks and three replicas, with plenty of memory.
+Toy random_toy(Random& random);
 
 // So many random lengths of up to `most` tokens, short ones more often.
 LengthBatch random_lengths(std::uint64_t seed, std::size_t samples, int most);

@@ -1,0 +1,183 @@
+// What makes the planner of batches fast, or contains others in it, against the plain way.
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "core/files/format.h"
+#include "core/values/json.h"
+#include "search/dynamic/batch_candidates.h"
+#include "search/dynamic/batch_formings.h"
+#include "search/dynamic/plan_batch.h"
+#include "search/dynamic/profile_costs.h"
+#include "tests/search/dynamic/toy_costs.h"
+#include "tests/simulator/pipelines.h"
+#include "tests/watched.h"
+
+namespace penstock {
+namespace {
+
+using testing::Random;
+using testing::random_toy;
+using testing::Toy;
+
+Json read_json(const std::string& path) {
+  std::ifstream in(path);
+  REQUIRE_MESSAGE(in, path);
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  return parse_json(text, path);
+}
+
+// The plan without a bound: everything is made, and every link of the chain is improved to its end.
+class PlainWay {
+ public:
+  PlainWay(const BatchQuestion& question, const LengthBatch& batch)
+      : question_(question),
+        formings_(form_batch(question, batch)),
+        candidates_(question, formings_, 0, kWhenever) {
+    candidates_.make_all();
+  }
+
+  // Where nothing fits within a limit of the ladder, nothing.
+  std::optional<std::int64_t> end() {
+    std::optional<std::int64_t> best = end_of(true);
+    const std::optional<std::int64_t> of_all = end_of(false);
+    if (of_all && (!best || *of_all < *best)) best = of_all;
+    return best;
+  }
+
+ private:
+  std::optional<std::int64_t> end_of(bool only_first) {
+    std::optional<std::int64_t> fastest, best;
+    for (const std::int64_t limit : rungs_of(*formings_.modes.front(), 16)) {
+      for (const Candidate* candidate : candidates_.ranked()) {
+        if (fastest && candidate->end_ns >= *fastest) break;
+        if (only_first && candidate->schedule_index > 0) continue;
+        if (candidate->rung > limit || candidate->need > limit) continue;
+        fastest = candidate->end_ns;
+        const Candidate better =
+            improved(question_, *candidate, {limit, kWhenever, true}, replays_);
+        const std::int64_t end = better.need <= limit ? better.end_ns : candidate->end_ns;
+        best = std::min({best.value_or(kWhenever), end, candidate->end_ns});
+        break;
+      }
+    }
+    return best;
+  }
+
+  const BatchQuestion& question_;
+  Formings formings_;
+  Candidates candidates_;
+  std::int64_t replays_ = 0;
+};
+
+}  // namespace
+
+TEST_CASE("loads of shapes are those of their prices") {
+  const std::string profile_path = "data/profiles/gpt-6.7b.a100-40gb.all-lengths.json";
+  const std::string cluster_path = "data/clusters/a100-40gb-p4d-8x8.json";
+  const ModelProfile profile = read_profile(read_json(profile_path), profile_path);
+  const ClusterSpec cluster = read_cluster(read_json(cluster_path), cluster_path);
+  Plan layout = testing::toy_layout(2, 2);
+  layout.device = "a100-40gb";
+  layout.tensor = 2;
+  const int sections = static_cast<int>(profile.sections.size());
+  layout.cuts = {0, sections / 5, sections / 2, sections / 2 + 1, sections};
+  const PlanInputs inputs{&profile, &cluster, {}, {}};
+  int known = 0;
+  for (const char* mode : {"none", "selective", "full"}) {
+    CAPTURE(mode);
+    const ProfileCosts costs(inputs, layout, mode);
+    // On, between, below and beyond what was measured.
+    std::vector<MicroBatchShape> shapes;
+    for (const int samples : {1, 2, 3, 7, 48, 200, 1'000, 3'000}) {
+      for (const int tokens : {8, 32, 40, 100, 344, 1'000, 8'192, 9'000}) {
+        shapes.push_back({samples, tokens, 0});
+      }
+    }
+    shapes.push_back({1, 32, 8});
+    const ShapeLoads loads = costs.loads_of(shapes);
+    const ShapeLoads plain = costs.ShapeCosts::loads_of(shapes);
+    REQUIRE(loads.shapes.size() == shapes.size());
+    for (std::size_t i = 0; i < shapes.size(); ++i) {
+      CAPTURE(shapes[i].samples);
+      CAPTURE(shapes[i].tokens);
+      CHECK(loads.shapes[i].status == plain.shapes[i].status);
+      CHECK(loads.shapes[i].why_not == plain.shapes[i].why_not);
+      if (plain.shapes[i].status != ShapeStatus::kKnown) continue;
+      ++known;
+      for (std::size_t s = 0; s < 4; ++s) {
+        CHECK(loads.loads[4 * i + s] == plain.loads[4 * i + s]);
+      }
+    }
+  }
+  CHECK(known > 60);
+}
+
+// Among others the bound on candidates that are not made: it must hold however their micro-batches
+// are shared out anew among the replicas.
+TEST_CASE("what bounds leave out would not have been the plan") {
+  Random random(41);
+  int compared = 0;
+  for (int i = 0; i < testing::draws(600); ++i) {
+    CAPTURE(i);
+    Toy toy = random_toy(random);
+    toy.question.replays = 40;
+    toy.question.seed = static_cast<std::uint64_t>(i);
+    const LengthBatch batch = testing::random_lengths(
+        static_cast<std::uint64_t>(i), static_cast<std::size_t>(random.between(3, 14)), 64);
+    toy.question.capacity = Bytes{900 + random.between(0, 3'000)};
+    const BatchPlan plan = plan_batch(toy.question, batch);
+    if (!plan.why_not.empty()) continue;
+    const std::optional<std::int64_t> plain = PlainWay(toy.question, batch).end();
+    if (!plain) continue;
+    ++compared;
+    CHECK(plan.makespan() == Duration{*plain});
+  }
+  CHECK(compared > testing::least(300));
+}
+
+TEST_CASE("no token budget and no fixed size that is a rival makes a faster plan") {
+  Random random(43);
+  int gained = 0;
+  for (int i = 0; i < testing::draws(200); ++i) {
+    CAPTURE(i);
+    Toy toy = random_toy(random);
+    toy.question.replays = 40;
+    toy.question.seed = static_cast<std::uint64_t>(i);
+    const int most = random.between(16, 400);
+    const LengthBatch batch = testing::random_lengths(
+        static_cast<std::uint64_t>(i), static_cast<std::size_t>(random.between(12, 40)), most);
+    if (random.coin()) toy.question.capacity = Bytes{8'000 + 40 * random.between(0, 1'000)};
+    const BatchRule budget{BatchMethod::kTokenBudget, random.between(most, 6 * most)};
+    const BatchRule size{BatchMethod::kFixedSize, random.between(1, 6)};
+    const auto alone = [&](const BatchRule& rule) {
+      BatchQuestion question = toy.question;
+      question.method = rule.method;
+      question.tokens = rule.amount;
+      question.size = static_cast<int>(rule.amount);
+      return plan_batch(question, batch);
+    };
+    const BatchPlan without = plan_batch(toy.question, batch);
+    toy.question.rivals = {budget, size};
+    const BatchPlan plan = plan_batch(toy.question, batch);
+    if (without.why_not.empty()) {
+      REQUIRE(plan.why_not.empty());
+      CHECK(plan.makespan() <= without.makespan());
+      gained += plan.makespan() < without.makespan() ? 1 : 0;
+    }
+    for (const BatchRule& rule : toy.question.rivals) {
+      const BatchPlan other = alone(rule);
+      if (!other.why_not.empty()) continue;
+      REQUIRE(plan.why_not.empty());
+      CHECK(plan.makespan() <= other.makespan());
+    }
+  }
+  CHECK(gained > 0);  // the exact split alone would not do
+}
+
+}  // namespace penstock
