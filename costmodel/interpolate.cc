@@ -48,40 +48,51 @@ double natural_exponential(double x) {
 
 namespace {
 
-// Several at once: each term waits for the one before, but not for those of other numbers.
-constexpr std::size_t kLanes = 16;
+// Several at once: each term waits for the one before, but not for those of other numbers. In
+// blocks of a fixed size, which compilers turn into vector instructions; whatever lies behind the
+// last number is worked out with it and must be harmless.
+constexpr std::size_t kLanes = 16, kBlock = 4;
 using Lanes = std::array<double, kLanes>;
+using Block = std::array<double, kBlock>;
 
 void natural_logs(Lanes& x, std::size_t count) {
-  Lanes z{}, square{}, sum{};
-  std::array<int, kLanes> exponent{};
-  for (std::size_t i = 0; i < count; ++i) {
-    double mantissa = std::frexp(x[i], &exponent[i]);
-    if (mantissa < 0.70710678118654752) {
-      mantissa *= 2.0;
-      --exponent[i];
+  for (std::size_t first = 0; first < count; first += kBlock) {
+    Block z{}, square{}, sum{};
+    std::array<int, kBlock> exponent{};
+    for (std::size_t i = 0; i < kBlock; ++i) {
+      double mantissa = std::frexp(x[first + i], &exponent[i]);
+      if (mantissa < 0.70710678118654752) {
+        mantissa *= 2.0;
+        --exponent[i];
+      }
+      z[i] = (mantissa - 1.0) / (mantissa + 1.0);
+      square[i] = z[i] * z[i];
     }
-    z[i] = (mantissa - 1.0) / (mantissa + 1.0);
-    square[i] = z[i] * z[i];
+    for (int k = 21; k >= 1; k -= 2) {
+      const double term = 1.0 / k;
+      for (std::size_t i = 0; i < kBlock; ++i) sum[i] = sum[i] * square[i] + term;
+    }
+    for (std::size_t i = 0; i < kBlock; ++i) {
+      x[first + i] = 2.0 * z[i] * sum[i] + exponent[i] * kLog2;
+    }
   }
-  for (int k = 21; k >= 1; k -= 2) {
-    const double term = 1.0 / k;
-    for (std::size_t i = 0; i < count; ++i) sum[i] = sum[i] * square[i] + term;
-  }
-  for (std::size_t i = 0; i < count; ++i) x[i] = 2.0 * z[i] * sum[i] + exponent[i] * kLog2;
 }
 
 void natural_exponentials(Lanes& x, std::size_t count) {
-  Lanes twos{}, rest{}, sum{};
-  for (std::size_t i = 0; i < count; ++i) {
-    twos[i] = std::floor(x[i] / kLog2 + 0.5);
-    rest[i] = x[i] - twos[i] * kLog2;
-    sum[i] = 1.0;
+  for (std::size_t first = 0; first < count; first += kBlock) {
+    Block twos{}, rest{}, sum{};
+    for (std::size_t i = 0; i < kBlock; ++i) {
+      twos[i] = std::floor(x[first + i] / kLog2 + 0.5);
+      rest[i] = x[first + i] - twos[i] * kLog2;
+      sum[i] = 1.0;
+    }
+    for (int k = 15; k >= 1; --k) {
+      for (std::size_t i = 0; i < kBlock; ++i) sum[i] = 1.0 + sum[i] * rest[i] / k;
+    }
+    for (std::size_t i = 0; i < kBlock; ++i) {
+      x[first + i] = std::ldexp(sum[i], static_cast<int>(twos[i]));
+    }
   }
-  for (int k = 15; k >= 1; --k) {
-    for (std::size_t i = 0; i < count; ++i) sum[i] = 1.0 + sum[i] * rest[i] / k;
-  }
-  for (std::size_t i = 0; i < count; ++i) x[i] = std::ldexp(sum[i], static_cast<int>(twos[i]));
 }
 
 }  // namespace
@@ -104,7 +115,8 @@ void power_laws(double x0, std::span<const double> y0, double x1, std::span<cons
                 double x, std::span<double> y) {
   assert(y.size() <= kLanes && y0.size() == y.size() && y1.size() == y.size());
   std::array<std::size_t, kLanes> place{};
-  Lanes lane{};
+  Lanes lane;
+  lane.fill(1.0);
   std::size_t count = 0;
   const bool is_between = x != x0 && x != x1 && x0 > 0.0 && x > 0.0;
   for (std::size_t k = 0; k < y.size(); ++k) {
@@ -118,7 +130,7 @@ void power_laws(double x0, std::span<const double> y0, double x1, std::span<cons
   if (count == 0) return;
   natural_logs(lane, count);
   const double whole = natural_log(x1 / x0), part = natural_log(x / x0);
-  for (std::size_t i = 0; i < count; ++i) lane[i] = lane[i] / whole * part;
+  for (double& one : lane) one = one / whole * part;
   natural_exponentials(lane, count);
   for (std::size_t i = 0; i < count; ++i) y[place[i]] = y0[place[i]] * lane[i];
 }
