@@ -17,6 +17,7 @@
 #include "report/plan_table.h"
 #include "report/simpler_plan.h"
 #include "report/table.h"
+#include "report/ties.h"
 #include "report/words.h"
 
 namespace penstock {
@@ -152,9 +153,7 @@ std::string ties_of(const SearchResult& result, const std::vector<std::size_t>& 
   for (std::size_t i = 1; i < rows.size(); ++i) {
     if (result.best[rows[i]].tied_with_best) tied.push_back(static_cast<int>(i) + 1);
   }
-  if (tied.empty()) return "";
-  return fmt::format("Plan{} {} tie{} with plan 1. ", tied.size() == 1 ? "" : "s", ranges(tied),
-                     tied.size() == 1 ? "s" : "");
+  return tied.empty() ? "" : ties_with_first(tied) + ". ";
 }
 
 std::string proof_of(const SearchResult& result) {
@@ -162,8 +161,10 @@ std::string proof_of(const SearchResult& result) {
   if (result.least_possible <= Duration{}) return "";
   const Duration best = result.best.front().evaluation.step_time;
   if (result.least_possible >= best) return "Proven: no plan that was searched is faster.";
-  return fmt::format("Proven: no plan of the search is more than {} faster.",
-                     percent(more_speed(best, result.least_possible)));
+  const double most = more_speed(best, result.least_possible);
+  constexpr double kWeak = 0.5;
+  return fmt::format("{}no plan of the search is more than {} faster.",
+                     most > kWeak ? "Little is proven: " : "Proven: ", percent(most));
 }
 
 std::string not_modelled_of(const PlanAnswer& about) {
@@ -185,9 +186,10 @@ std::string simpler_of(const SearchResult& result, const std::vector<std::size_t
           : fmt::format("{}{}, mbs {}{}", degrees_text(plan),
                         plan.chunks > 1 ? fmt::format(", VP {}", plan.chunks) : "",
                         micro_batch_size_text(plan), plan.pipeline > 1 ? ", " + plan.schedule : "");
-  return fmt::format("Nearly as fast and simpler: {} ({}); a step takes {} more.", name,
-                     simpler_in(plan, best.plan),
-                     percent(more_speed(evaluation.step_time, best.evaluation.step_time)));
+  const std::string what = fmt::format("{} ({})", name, simpler_in(plan, best.plan));
+  const std::string longer = percent(more_speed(evaluation.step_time, best.evaluation.step_time));
+  if (longer == percent(0)) return fmt::format("As fast and simpler: {}.", what);
+  return fmt::format("Nearly as fast and simpler: {}; a step takes {} longer.", what, longer);
 }
 
 std::string next_of(const PlanAnswer& about, bool is_short) {

@@ -13,6 +13,7 @@
 #include "report/measures.h"
 #include "report/screen.h"
 #include "report/table.h"
+#include "report/ties.h"
 #include "report/words.h"
 
 namespace penstock {
@@ -317,10 +318,9 @@ std::string ties_text(const std::vector<RankedPlan>& plans) {
     if (plans[i].tied_with_best) tied.push_back(static_cast<int>(i) + 1);
   }
   if (tied.empty()) return "";
-  return fmt::format(
-      "Plan{} {} tie{} with plan 1: the difference in step time is smaller than that. "
-      "Choose among them by memory or price, or measure both.",
-      tied.size() == 1 ? "" : "s", ranges(tied), tied.size() == 1 ? "s" : "");
+  return ties_with_first(tied) +
+         ": the difference in step time is smaller than that. "
+         "Choose among them by memory or price, or measure both.";
 }
 
 }  // namespace penstock

@@ -106,7 +106,7 @@ std::string sensitivity_text(const Sensitivities& sensitivities, Screen screen) 
   return (rows.empty() ? "" : table_of(rows).text(screen.width(140))) +
          list_text(sensitivities.notes, screen) +
          section("The best plans after these changes", remarks(rows, &Outcome::plan), screen) +
-         section("Not possible (no in the table)", remarks(rows, &Outcome::why_not), screen) +
+         section("Not possible (\"no\" in the table)", remarks(rows, &Outcome::why_not), screen) +
          section("Not answered", sensitivities.not_answered, screen);
 }
 

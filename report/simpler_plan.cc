@@ -76,22 +76,23 @@ std::optional<std::size_t> simpler_plan(const std::vector<RankedPlan>& plans) {
 std::string simpler_in(const Plan& plan, const Plan& first) {
   std::vector<std::string> words;
   if (plan.pipeline < first.pipeline) {
-    words.push_back(fmt::format("PP {} for {}", plan.pipeline, first.pipeline));
+    words.push_back(fmt::format("PP {} instead of {}", plan.pipeline, first.pipeline));
   }
   const int kinds = count_of_set(kinds_in(plan)), of_first = count_of_set(kinds_in(first));
   if (kinds < of_first) {
-    words.push_back(fmt::format("{} of parallelism for {}", count_of(kinds, "kind"), of_first));
+    words.push_back(
+        fmt::format("{} of parallelism instead of {}", count_of(kinds, "kind"), of_first));
   }
   if (has_usual_schedule(plan) && !has_usual_schedule(first)) {
-    words.push_back(plan.pipeline == 1 ? "no pipeline" : plan.schedule);
+    words.push_back(plan.pipeline == 1 ? "no pipeline" : "schedule " + plan.schedule);
   }
   if (plan.recompute_sections.empty() && !first.recompute_sections.empty()) {
-    words.emplace_back("recompute alike in all stages");
+    words.emplace_back("the same recompute in all stages");
   }
   if (has_equal_replicas(plan) && !has_equal_replicas(first)) {
-    words.emplace_back("as many samples on every replica");
+    words.emplace_back("the same batch for all replicas");
   }
-  if (!plan.is_mixed() && first.is_mixed()) words.emplace_back("one type of GPU");
+  if (!plan.is_mixed() && first.is_mixed()) words.emplace_back("one GPU type");
   return joined(words, ", ");
 }
 

@@ -51,17 +51,15 @@ constexpr std::int64_t kMostArranged = std::int64_t{1} << 17;
 constexpr std::int64_t kMostForFront = std::int64_t{1} << 20;
 
 const std::vector<std::string> kNotSearched = {
-    ("in a pipeline FSDP where the trainer has ZeRO-1, which holds less and moves as much, groups "
-     "of its shards (HSDP), and FSDP that gathers again in the backward"),
-    ("context parallelism of sequences of less than 8,192 tokens, and over more than two ranks of "
-     "less "
-     "than 32,768 (--pin CP=C asks for it)"),
-    ("experts on ranks of their own (EP) in numbers that are no power of two, or divided there "
-     "over "
-     "TP"),
-    "tensor degrees and recompute modes that the profile does not hold",
-    "more than three device types in one plan, a type whose ranks are not in a row",
-    "replicas that differ in their device types",
+    ("FSDP in a pipeline where the trainer has ZeRO-1, which needs less memory there for the same "
+     "traffic; FSDP in groups (HSDP) in a pipeline; FSDP that gathers weights again for the "
+     "backward"),
+    ("context parallelism of sequences below 8,192 tokens, and of degrees above 2 below 32,768 "
+     "(pin CP to try it)"),
+    "expert parallelism of degrees that are not powers of two, or with ETP above 1",
+    "tensor degrees and recompute modes that the profile does not have",
+    "more than three GPU types in one plan; GPU types that alternate along the pipeline",
+    "replicas that differ in their GPU types",
     "interleaving groups other than PyTorch's",
     "cutting sequences into slices (seq-1f1b): profiles measure whole sequences",
     "Megatron's overlap of micro-batches (interleaved-overlap): its gain is not measured",
@@ -181,8 +179,9 @@ class Search {
     count_space();
     if (!only_leaders) return;
     result_.not_searched.emplace_back(
-        "for the list and the Pareto front, numbers of replicas but the fewest and the most for N, "
-        "N/2, N/4 and N/8 GPUs that cannot be the fastest: the space is too large");
+        "plans that cannot be the fastest, but might be in the list or on the Pareto front, with a "
+        "DP "
+        "other than the smallest and largest for N, N/2, N/4 and N/8 GPUs: too many");
   }
 
   // For the fastest plan alone, or those of the asked numbers of GPUs.

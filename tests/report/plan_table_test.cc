@@ -102,7 +102,7 @@ TEST_CASE("how well plans compare is said once") {
 
 TEST_CASE("ties are said to be ties") {
   CHECK(ties_text({tests::ranked()}).empty());
-  CHECK(ties_text(three_plans()).starts_with("Plans 2 to 3 tie with plan 1: "));
+  CHECK(ties_text(three_plans()).starts_with("Plans 2 and 3 tie with plan 1: "));
   std::vector<RankedPlan> plans = three_plans();
   plans[1].tied_with_best = false;
   CHECK(ties_text(plans).starts_with("Plan 3 ties with plan 1: "));

@@ -41,7 +41,7 @@ TEST_CASE("the strongest comes first, and bars are in proportion to it") {
         "  micro-batch size (1)                 x2           no              |\n"
         "The best plans after these changes:\n"
         "  memory +8 GiB: T=1\n"
-        "Not possible (no in the table):\n"
+        "Not possible (\"no\" in the table):\n"
         "  micro-batch size (1) x2: stage 0 over memory by 2.0 GiB\n"
         "Not answered:\n"
         "  sections: p.json is not here\n");

@@ -28,10 +28,10 @@ TEST_CASE("the simplest plan within 2 % is found, and what is simpler of it said
   plans[2].plan.pipeline = 4;
   plans[3].plan.pipeline = 4;
   CHECK(simpler_plan(plans) == 2);
-  CHECK(simpler_in(plans[2].plan, plans[0].plan) == "PP 4 for 16");
+  CHECK(simpler_in(plans[2].plan, plans[0].plan) == "PP 4 instead of 16");
   plans[3].plan.schedule = "1f1b";
   CHECK(simpler_plan(plans) == 3);
-  CHECK(simpler_in(plans[3].plan, plans[0].plan) == "PP 4 for 16, 1f1b");
+  CHECK(simpler_in(plans[3].plan, plans[0].plan) == "PP 4 instead of 16, schedule 1f1b");
   plans[4].plan.pipeline = 2;
   CHECK(simpler_plan(plans) == 4);  // 102 ms is 2 % more
   plans[4].evaluation.step_time += std::chrono::nanoseconds(1);
@@ -49,7 +49,7 @@ TEST_CASE("one replica for a pipeline of two is one kind of parallelism for two"
   plans[1].plan.data = 8;
   REQUIRE(simpler_plan(plans) == 1);
   CHECK(simpler_in(plans[1].plan, plans[0].plan) ==
-        "PP 1 for 2, 1 kind of parallelism for 2, no pipeline");
+        "PP 1 instead of 2, 1 kind of parallelism instead of 2, no pipeline");
 }
 
 // 24 samples in micro-batches of 4 are 6 on each of four replicas, the last one short.
@@ -79,5 +79,6 @@ TEST_CASE("what is simpler in one way and less so in another is no simpler plan"
   plans[0].plan.context = 2;
   plans[0].plan.expert = 2;
   CHECK(simpler_plan(plans) == 1);
-  CHECK(simpler_in(plans[1].plan, plans[0].plan) == "PP 4 for 16, 3 kinds of parallelism for 4");
+  CHECK(simpler_in(plans[1].plan, plans[0].plan) ==
+        "PP 4 instead of 16, 3 kinds of parallelism instead of 4");
 }

@@ -253,6 +253,20 @@ TEST_CASE("W060: mistyped and renamed flags have their right name") {
   CHECK(found(judged(script("--use_distributed_optimizer --seq_length 8"))) == Codes{});
 }
 
+// BioNeMo's train_esm2.py, which has a parser of its own: argparse takes "--num-attention-head" for
+// "--num-attention-heads" there, as Megatron-LM's would not.
+TEST_CASE("flags of another program that shares some names are not called misspelt") {
+  const std::string theirs =
+      "--train-cluster-path a --train-database-path b --valid-cluster-path c "
+      "--valid-database-path d --num-gpus 8 --num-steps 100 --val-check-interval 25 "
+      "--limit-val-batches 2 --create-tensorboard-logger --result-dir r ";
+  const std::string shared = "--num-layers 33 --hidden-size 1280 --num-attention-head 20";
+  const LintReport other = judged("torchrun --nproc_per_node 8 train_esm2.py " + theirs + shared);
+  CHECK(found(other) == Codes{});
+  CHECK(gap(other, "W060") == "most flags of this program are not Megatron-LM's");
+  CHECK(found(judged("torchrun --nproc_per_node 8 pretrain_gpt.py " + shared)) == Codes{"W060:1"});
+}
+
 TEST_CASE("embedding and loss are accounted for only where the split is even") {
   const std::string start = "--num-layers 30 --pipeline-model-parallel-size 4 ";
   for (const char* flag :

@@ -113,6 +113,7 @@ class MegatronJudge : public Judge {
   MegatronFlags flags_;
   std::string fork_;           // empty: Megatron-LM itself
   bool is_deepspeed_ = false;  // DeepSpeed's engine cuts the model
+  bool is_other_program_ = false;
   Known tensor_, pipeline_, context_, gpus_, data_, micro_batch_, global_batch_, micro_batches_,
       layers_, chunks_;
 };

@@ -71,14 +71,22 @@ std::string listed(const std::vector<std::string>& names) {
 
 void MegatronJudge::read_fork() {
   std::map<std::string_view, int> flags_of_fork;
+  int known = 0, unknown = 0;
   for (const LaunchSetting& setting : settings().all()) {
     if (!setting.name.starts_with("--")) continue;
     const std::string name = setting.name.substr(2);
     if (is_deepspeed_flag(name)) ++flags_of_fork[kDeepspeedFork];
-    if (flags_.has(name) || dashed_flag(flags_, name)) continue;
-    for (const std::string_view group : flags_.groups_with(name)) {
-      if (group != kOwnScripts && group != kOlder) ++flags_of_fork[group];
+    if (flags_.has(name) || dashed_flag(flags_, name) || is_deepspeed_flag(name)) {
+      ++known;
+      continue;
     }
+    bool is_of_megatron = false;
+    for (const std::string_view group : flags_.groups_with(name)) {
+      const bool is_of_fork = group != kOwnScripts && group != kOlder;
+      if (is_of_fork) ++flags_of_fork[group];
+      is_of_megatron |= !is_of_fork;
+    }
+    ++(is_of_megatron ? known : unknown);
   }
   int most = 0;
   for (const auto& [fork, count] : flags_of_fork) {
@@ -86,6 +94,11 @@ void MegatronJudge::read_fork() {
     most = count;
     fork_ = fork;
   }
+  // A program of its own, with some of Megatron-LM's names. A fork would know most of the flags;
+  // a few unknown ones are slips.
+  constexpr int kFewest = 6;
+  is_other_program_ = unknown - most >= kFewest && unknown - most > known + most;
+  if (is_other_program_) fork_ = {};
   // DeepSpeed's own flags are in no parser of the fork.
   is_deepspeed_ = settings().has("--deepspeed") || settings().has("--deepspeed_config");
   if (is_deepspeed_ && !fork_.starts_with(kDeepspeedFork)) fork_ = kDeepspeedFork;
@@ -102,7 +115,11 @@ bool MegatronJudge::writes_underscores() const {
 }
 
 void MegatronJudge::judge_names() {
-  judged("W060");
+  if (is_other_program_) {
+    not_judged("W060", "most flags of this program are not Megatron-LM's");
+  } else {
+    judged("W060");
+  }
   const bool has_own_parser = writes_underscores();
   std::vector<std::string> older, unknown;
   std::set<std::string_view> all, listed;  // a script may have 100,000 flags
@@ -115,17 +132,19 @@ void MegatronJudge::judge_names() {
       continue;
     }
     if (flags_.has(name) || is_deepspeed_flag(name)) {
-      if (fork_.empty()) judge_renamed(setting);
+      if (fork_.empty() && !is_other_program_) judge_renamed(setting);
       continue;
     }
     const std::vector<std::string_view> groups = flags_.groups_with(name);
     const bool is_of_fork = std::find(groups.begin(), groups.end(), fork_) != groups.end();
     const bool is_of_script = std::find(groups.begin(), groups.end(), kOwnScripts) != groups.end();
     if (is_of_fork || (is_of_script && !dashed_flag(flags_, name))) continue;
-    if (fork_.empty() && judge_renamed(setting)) continue;
+    if (fork_.empty() && !is_other_program_ && judge_renamed(setting)) continue;
     auto& list = std::find(groups.begin(), groups.end(), kOlder) != groups.end() ? older : unknown;
     const auto near = groups.empty() ? misspelt(flags_, name) : dashed_flag(flags_, name);
-    const bool is_slip = near && !(has_own_parser && name.find('_') != std::string::npos);
+    // Another program's parser may take flags cut short, as argparse does unless told otherwise.
+    const bool is_slip =
+        near && !is_other_program_ && !(has_own_parser && name.find('_') != std::string::npos);
     if (is_slip && !all.contains(fmt::format("--{}", *near))) {
       misspelt_flag(setting, std::string(*near));
     } else if (listed.insert(setting.name).second) {
