@@ -61,29 +61,22 @@ double usd_per_million_tokens_of(const BookPage& page) {
   return usd_per_million_tokens(*page.plan, evaluation);
 }
 
-// Which decisions differ from what goes without saying: ZeRO-1, and no recompute.
-struct ShownDecisions {
-  bool sharding = false, recompute = false;
+// Which columns say something: decisions that differ from what goes without saying (ZeRO-1, no
+// recompute), prices where there are some, GPUs that a plan leaves unused.
+struct Shown {
+  bool sharding = false, recompute = false, price = false, unused = false;
 };
 
-ShownDecisions shown_of(const PlanBook& book) {
-  ShownDecisions shown;
+Shown shown_of(const PlanBook& book) {
+  Shown shown;
   for (const BookPage& page : book.pages) {
     if (!page.plan) continue;
     shown.sharding = shown.sharding || page.plan->sharding != Sharding::kState;
     shown.recompute = shown.recompute || page.plan->recompute != "none";
+    shown.price = shown.price || usd_per_million_tokens_of(page) > 0.0;
+    shown.unused = shown.unused || page.gpus > page.plan->devices();
   }
   return shown;
-}
-
-// The cells of these columns; without a plan dashes.
-std::vector<std::string> decision_cells_of(const BookPage& page, const ShownDecisions& shown) {
-  std::vector<std::string> cells;
-  if (shown.sharding) {
-    cells.push_back(page.plan && page.plan->zero1 ? sharding_words(*page.plan) : "-");
-  }
-  if (shown.recompute) cells.push_back(page.plan ? recompute_in_short(*page.plan) : "-");
-  return cells;
 }
 
 bool has_tokens(const PlanBook& book) {
@@ -111,29 +104,35 @@ bool has_several_types(const PlanBook& book) {
   return false;
 }
 
-std::vector<std::string> cells_of(const PlanBook& book, const BookRow& row,
-                                  const ShownDecisions& shown) {
+// How many GPUs the plan leaves unused: "0-7" where the row stands for several numbers of GPUs.
+std::string unused_of(const PlanBook& book, const BookRow& row) {
+  const int used = book.pages[row.first].plan->devices();
+  const int least = book.pages[row.first].gpus - used, most = book.pages[row.last].gpus - used;
+  return most > least ? fmt::format("{}-{}", least, most) : std::to_string(most);
+}
+
+// Without a plan dashes, and why there is none.
+std::vector<std::string> cells_of(const PlanBook& book, const BookRow& row, const Shown& shown) {
   const BookPage& page = book.pages[row.first];
-  const std::vector<std::string> decided = decision_cells_of(page, shown);
-  if (!page.plan) {
-    std::vector<std::string> cells{gpus_text(book, row), "-", "-", "-", "-", "-"};
-    cells.insert(cells.end(), decided.begin(), decided.end());
-    cells.push_back(page.why_not);
-    return cells;
+  const bool planned = page.plan.has_value();
+  const auto cell = [&](auto text) { return planned ? text() : std::string("-"); };
+  std::vector<std::string> cells{gpus_text(book, row),
+                                 cell([&] { return rounded(page.step_time); }),
+                                 cell([&] { return rate(speed_of(page)); })};
+  if (shown.price) {
+    const double usd = planned ? usd_per_million_tokens_of(page) : 0.0;
+    cells.push_back(usd > 0.0 ? fixed(usd, 4) : "-");
   }
-  const double usd = usd_per_million_tokens_of(page);
-  const int used = page.plan->devices();
-  const int most = book.pages[row.last].gpus - used;
-  std::vector<std::string> cells{
-      gpus_text(book, row),
-      rounded(page.step_time),
-      rate(speed_of(page)),
-      usd > 0.0 ? fixed(usd, 4) : "-",
-      most > page.gpus - used ? fmt::format("{}-{}", page.gpus - used, most) : std::to_string(most),
-      gib(page.peak_memory)};
-  cells.insert(cells.end(), decided.begin(), decided.end());
-  cells.push_back(short_layout(*page.plan) +
-                  (has_several_types(book) ? ", on " + device_words(*page.plan) : ""));
+  if (shown.unused) cells.push_back(cell([&] { return unused_of(book, row); }));
+  cells.push_back(cell([&] { return gib(page.peak_memory); }));
+  if (shown.sharding) {
+    cells.push_back(planned && page.plan->zero1 ? sharding_words(*page.plan) : "-");
+  }
+  if (shown.recompute) cells.push_back(cell([&] { return recompute_in_short(*page.plan); }));
+  cells.push_back(!planned
+                      ? page.why_not
+                      : short_layout(*page.plan) +
+                            (has_several_types(book) ? ", on " + device_words(*page.plan) : ""));
   return cells;
 }
 
@@ -154,13 +153,13 @@ TextTable book_table(const PlanBook& book, std::size_t most, std::size_t& left_o
   const std::vector<BookRow> all = rows_of(book);
   const std::vector<BookRow> rows = at_most(book, all, most);
   left_out = all.size() - rows.size();
+  const Shown shown = shown_of(book);
   std::vector<Column> columns{{"GPUs", false, 0},
                               right_column("step"),
-                              right_column(has_tokens(book) ? "tokens/s" : "samples/s"),
-                              {"$/Mtok", false, 2, 3},
-                              {"idle", false, 2, 4},
-                              {"GiB", false, 2, 2}};
-  const ShownDecisions shown = shown_of(book);
+                              right_column(has_tokens(book) ? "tokens/s" : "samples/s")};
+  if (shown.price) columns.push_back({"$/Mtok", false, 2, 3});
+  if (shown.unused) columns.push_back({"unused", false, 2, 4});
+  columns.push_back({"GiB", false, 2, 2});
   if (shown.sharding) columns.push_back({"shards", true, 2, 1});
   if (shown.recompute) columns.push_back({"recompute", true, 2, 1});
   columns.push_back(left_column("plan"));
