@@ -27,7 +27,6 @@ template <std::size_t N>
 void free_compute(PlanFile& file, const std::array<ComputeTime, N>& kinds) {
   for (ComputePrice& price : file.prices.compute) {
     for (const auto kind : kinds) price.*kind = {};
-    price.overlap_gain = {};  // a pair takes no less than nothing
   }
 }
 

@@ -72,3 +72,40 @@ TEST_CASE("weight gradients are a part of their own") {
   CHECK(part(parts, "weight gradient").time == 2ms);
   CHECK(part(parts, "weight gradient").step_if_zero == 10ms);
 }
+
+// One rank, F = 3, I = 2, W = 2, B = 4 ms; a forward beside a backward gains 2 ms:
+//   F0 [0, 3]  F1 and B0 [3, 8]  I1 [8, 10]  W1 [10, 12]
+TEST_CASE("without weight gradients, pairs still gain what they gained") {
+  PlanFile file = tests::two_ranks();
+  file.plan.pipeline = 1;
+  file.plan.cuts = {0, 2};
+  file.prices.stages = 1;
+  file.prices.compute.resize(1);
+  ComputePrice& price = file.prices.compute.front();
+  price.forward.duration = 3ms;
+  price.input_gradient.duration = price.weight_gradient.duration = 2ms;
+  price.fused_backward.duration = 4ms;
+  price.overlap_gain = 2ms;
+  file.prices.transfer.resize(1);
+  file.prices.step.resize(1);
+  Program& program = file.program;
+  program.pipelines.front().ranks = program.pipelines.front().stages = 1;
+  program.micro_batches.resize(2);
+  program.stages = {Stage{}};
+  program.actions.clear();
+  const auto add = [&](ActionKind kind, std::uint32_t micro_batch) {
+    program.actions.push_back(
+        {MicroBatchId{micro_batch}, kWaitsForNothing, kNoGroup, StageId{0}, kind});
+  };
+  add(ActionKind::kForward, 0);
+  add(ActionKind::kForward, 1);
+  program.actions.back().overlaps_next = true;
+  add(ActionKind::kFusedBackward, 0);
+  add(ActionKind::kInputGradient, 1);
+  add(ActionKind::kWeightGradient, 1);
+  const Replayed replayed = replay_plan_file(file);
+  CHECK(replayed.evaluation.makespan == 12ms);
+  const std::vector<StepPart> parts = step_parts(file, replayed);
+  CHECK(part(parts, "weight gradient").time == 2ms);
+  CHECK(part(parts, "weight gradient").step_if_zero == 10ms);
+}
