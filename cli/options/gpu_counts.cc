@@ -13,7 +13,7 @@
 namespace penstock {
 namespace {
 
-constexpr int kMostGpus = 1 << 20;
+constexpr int kMostGpus = 1 << 17;
 constexpr int kMostCounts = 4096;
 constexpr int kNode = 8;  // GPUs of most nodes
 constexpr const char* kDots = "..";

@@ -33,8 +33,8 @@
 namespace penstock {
 namespace {
 
-// Ten times the largest that we know of.
-constexpr int kMostGpus = 1 << 20;
+// Beyond the largest that we know of; ten times as many take minutes before the search begins.
+constexpr int kMostGpus = 1 << 17;
 // Ranks that divide a sequence in what is searched, and may be pinned.
 const std::vector<int> kSearchedContexts{1, 2, 4, 8, 16};
 // Ranks that have experts between them, likewise.
@@ -171,7 +171,9 @@ void use_estimate(Question& question, const SearchOptions& options, const Loaded
   }
   if (settings.gpus > kMostGpus) {
     bad_option("--gpus", fmt::format("{} is more than any cluster has", settings.gpus),
-               fmt::format("give at most {}", kMostGpus));
+               fmt::format("give at most {0}; more are replicas of a plan for a part of them: plan "
+                           "for half of the GPUs with half of the global batch",
+                           kMostGpus));
   }
   question.estimated = estimate_model(config, settings);
   for (const std::string& device : options.also_on) {
@@ -204,6 +206,7 @@ void refuse_missing(const SearchOptions& options, bool is_config) {
   };
   const bool has_cluster = options.cluster.has_value();
   if (is_config) {
+    if (options.device && !options.gpus && !has_cluster) refuse_counted_device(*options.device);
     ask(has_cluster || options.device, "--device", "h100-sxm");
     ask(has_cluster || options.gpus, "--gpus", "64");
   } else {
@@ -234,6 +237,20 @@ void refuse_tokens(const std::optional<std::string>& batch) {
   bad_option("--global-batch", fmt::format("'{}' is not a whole number", *batch),
              fmt::format("it counts samples (sequences); for tokens write --global-batch-tokens {}",
                          *batch));
+}
+
+// What is reserved on every device leaves nothing of it.
+void refuse_reserve(const Question& question) {
+  if (!question.reserve) return;
+  Bytes largest;
+  for (const DeviceType& type : question.cluster.value.device_types) {
+    largest = std::max(largest, type.memory);
+  }
+  if (question.reserve->count < largest.count) return;
+  bad_option("--reserve-gib",
+             fmt::format("{} reserved of {} leave nothing to plan with", to_text(*question.reserve),
+                         to_text(largest)),
+             "give what other programs keep of each GPU, for example --reserve-gib 2");
 }
 
 }  // namespace
@@ -270,6 +287,7 @@ Question question_of(const SearchOptions& options) {
     bad_option("--gpus", fmt::format("{} is more than the cluster has", request.gpus),
                fmt::format("{} has {} devices", question.cluster.value.name, devices));
   }
+  refuse_reserve(question);
   request.global_batch = global_batch_of(options, question);
   set_pins(question, options);
   if (!options.large_batch) refuse_unlikely_batch(question);

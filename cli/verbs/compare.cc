@@ -139,6 +139,11 @@ class Asker {
     Settings later, read;
     for (const auto& setting : settings) {
       (set(options, setting.first, setting.second) ? read : later).push_back(setting);
+      // What a row sets is not settled for all: ZeRO-3 would leave every row without a pipeline.
+      if (setting.first == "sharding" || setting.first == "zero1") {
+        options.sharding.reset();
+        options.zero1.reset();
+      }
     }
     const auto known = asked_.find(read);
     Question question = known != asked_.end()
