@@ -7,12 +7,12 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <initializer_list>
 #include <system_error>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "cli/io/file_kinds.h"
 #include "cli/options/parse.h"
 #include "core/files/format.h"
 #include "core/files/plan_format.h"
@@ -191,50 +191,49 @@ bool is_cut_off(const std::string& text) {
   return text.find("//", line == std::string::npos ? 0 : line) == std::string::npos;
 }
 
+// How to come by what belongs here.
+std::string what_belongs(std::string_view wanted) {
+  if (wanted == kCluster) {
+    return "a cluster file is JSON that lists nodes and links (docs/file_formats.md); without "
+           "--cluster, --device h100-sxm assumes nodes of 8";
+  }
+  if (wanted == kPlan) return "a plan belongs here, as penstock plan ... -o plan.json writes it";
+  if (wanted == kBook) return kHowToBook;
+  if (wanted == kJob) return kHowToJob;
+  if (wanted == kSlow) return kHowToSlow;
+  if (wanted == kRuns) return kHowToRuns;
+  if (wanted == kCosts) return kHowToCosts;
+  return "give a model's config.json, or a profile";
+}
+
 // A script, a log, a text: said before JSON's parser complains of its first letter.
 void require_json(const std::string& path, const std::string& text, std::string_view wanted) {
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // Windows' editors write it
   const std::size_t begin = text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
   const std::size_t first = text.find_first_not_of(" \t\r\n", begin);
-  const bool is_empty = first == std::string::npos;
-  if (!is_empty && (text[first] == '{' || text[first] == '[' || text[first] == '/')) {
+  const bool is_own = path.ends_with(".json");
+  if (first != std::string::npos && (is_own || kind_of_text(path, "").words.empty()) &&
+      (text[first] == '{' || text[first] == '[' || text[first] == '/')) {
     if (!is_cut_off(text)) return;
     throw_bad_input(path +
                     ": this file breaks off before its end\nhelp: copy or download it again");
   }
-  const auto has_end = [&path](std::initializer_list<std::string_view> ends) {
-    return std::any_of(ends.begin(), ends.end(),
-                       [&path](std::string_view end) { return path.ends_with(end); });
-  };
-  std::string help =
-      "give a model's config.json, a profile, or a plan that penstock plan ... -o plan.json wrote";
-  if (text.starts_with("#!") || has_end({".sh", ".sbatch", ".slurm", ".toml", ".py"})) {
-    help = "penstock check " + path +
-           " reads launch scripts and configurations; the model is a "
-           "config.json";
-  } else if (has_end({".log", ".out"})) {
-    help = "the log of a run comes after its plan: penstock validate plan.json " + path;
-  } else if (wanted == kCluster) {
-    help =
-        "a cluster file is JSON that lists nodes and links (docs/file_formats.md); without "
-        "--cluster, --device h100-sxm assumes nodes of 8";
-  } else if (has_end({".csv"})) {
-    help = "the model is a config.json or a profile; a CSV of actions is what penstock schedule " +
-           path +
-           " --cost F=10ms,B=20ms replays, a recording of GPUs what penstock morph --trace " +
-           path + " --book book.json does";
+  const FileKind kind = kind_of_text(path, text);
+  const bool is_empty = first == std::string::npos;
+  if (!is_own && !kind.words.empty()) {
+    throw_bad_input(
+        fmt::format("{}: this is not a JSON file{}\nhelp: {}; {}", path,
+                    is_empty ? ", but an empty one" : ", but " + std::string(kind.words), kind.use,
+                    what_belongs(wanted)));
   }
   throw_bad_input(path + (is_empty ? ": this file is empty" : ": this is not a JSON file") +
-                  "\nhelp: " + help);
+                  "\nhelp: " + what_belongs(wanted));
 }
 
 // What else lies beside a model's weights, or is given to its trainer.
 std::string help_for_other(const Json& json, const std::string& path) {
-  for (const std::string_view key : {"train_batch_size", "train_micro_batch_size_per_gpu",
-                                     "zero_optimization", "gradient_accumulation_steps"}) {
-    if (json.find(key) == nullptr) continue;
-    return "a configuration of DeepSpeed is what penstock check " + path +
-           " judges; the model is described by its own config.json";
+  if (FileKind kind = kind_of_json(path, json); !kind.words.empty()) {
+    return kind.use + "; the model is described by its own config.json";
   }
   std::error_code error;
   const std::filesystem::path beside = std::filesystem::path(path).parent_path() / kConfig;

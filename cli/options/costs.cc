@@ -5,9 +5,12 @@
 #include "cli/options/costs.h"
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 
 #include <fmt/format.h>
 
+#include "cli/options/field_words.h"
 #include "cli/options/parse.h"
 #include "core/values/json_reader.h"
 #include "report/words.h"
@@ -193,6 +196,24 @@ std::string words_of_shapes(const ScheduleCosts& costs) {
                      costs.prices.shapes);
 }
 
+// "f", "fwd" and "forward" are F; of a key of two words the letter is the first one's.
+std::string cost_called(const std::string& typed) {
+  constexpr std::array<std::array<std::string_view, 6>, 7> kNames{
+      {{"F", "f", "fwd", "forward", "tf", "t-f"},
+       {"B", "b", "bwd", "backward", "tb", "t-b"},
+       {"I", "i", "input", "bi", "dgrad", "input-gradient"},
+       {"W", "w", "weight", "bw", "wgrad", "weight-gradient"},
+       {"R", "r", "recompute", "recomputation", "remat", "tr"},
+       {"O", "o", "overlap", "", "", ""},
+       {"C", "c", "comm", "communication", "transfer", "p2p"}}};
+  const std::string word = plain_word(typed);
+  for (const auto& names : kNames) {
+    if (std::find(names.begin() + 1, names.end(), word) != names.end())
+      return std::string(names[0]);
+  }
+  return typed;
+}
+
 }  // namespace
 
 ScheduleCosts parse_costs(const std::vector<std::string>& costs, bool split, int stages) {
@@ -201,7 +222,8 @@ ScheduleCosts parse_costs(const std::vector<std::string>& costs, bool split, int
   Given given;
   Duration transfer{};
   const std::string text = joined(costs, ",");
-  for (const auto& [key, value] : parse_key_values("--cost", text)) {
+  for (const auto& [typed, value] : parse_key_values("--cost", text)) {
+    const std::string key = cost_called(typed);
     const Duration time = parse_time("--cost " + key, value);
     if (key == "F") {
       given.forward = time;
@@ -218,7 +240,7 @@ ScheduleCosts parse_costs(const std::vector<std::string>& costs, bool split, int
     } else if (key == "C") {
       transfer = time;
     } else {
-      bad_option("--cost", fmt::format("unknown key '{}'", key),
+      bad_option("--cost", fmt::format("unknown key '{}'", typed),
                  "F forward, B backward (= I + W), I input gradient, W weight gradient, "
                  "R recompute, O gain of an overlap, C transfer");
     }

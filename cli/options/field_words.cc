@@ -40,7 +40,7 @@ constexpr std::array<std::string_view, 9> kExpert{"ep",
 constexpr std::array<std::string_view, 5> kExpertTensor{
     "etp", "expert-tensor", "expert-tensor-parallel", "expert-tensor-parallel-size",
     "expert-tensor-parallel-degree"};
-constexpr std::array<std::string_view, 12> kPipeline{"p",
+constexpr std::array<std::string_view, 14> kPipeline{"p",
                                                      "pp",
                                                      "pipeline",
                                                      "pipeline-parallel",
@@ -51,6 +51,8 @@ constexpr std::array<std::string_view, 12> kPipeline{"p",
                                                      "pipeline-model-parallel-size",
                                                      "pipeline-stages",
                                                      "stages",
+                                                     "pipe-parallel-size",
+                                                     "pp-stages",
                                                      "num-stages"};
 constexpr std::array<std::string_view, 8> kData{"d",
                                                 "dp",
@@ -74,8 +76,11 @@ constexpr std::array<std::string_view, 11> kChunks{"v",
 constexpr std::array<std::string_view, 6> kMicroBatchSize{
     "mbs",         "micro-batch-size", "microbatch-size",
     "micro-batch", "micro-bs",         "train-micro-batch-size-per-gpu"};
-constexpr std::array<std::string_view, 11> kMicroBatches{"m",
+constexpr std::array<std::string_view, 14> kMicroBatches{"m",
                                                          "grad-accum",
+                                                         "accumulate",
+                                                         "grad-accum-steps",
+                                                         "accumulation-steps",
                                                          "grad-acc",
                                                          "gradient-accumulation",
                                                          "accumulate-grad-batches",
@@ -87,15 +92,18 @@ constexpr std::array<std::string_view, 11> kMicroBatches{"m",
                                                          "gradient-accumulation-steps"};
 constexpr std::array<std::string_view, 5> kGlobalBatch{"gbs", "gb", "global-batch",
                                                        "global-batch-size", "train-batch-size"};
-constexpr std::array<std::string_view, 9> kSequenceLength{"s",
-                                                          "seq",
-                                                          "seq-len",
-                                                          "seq-length",
-                                                          "seqlen",
-                                                          "sequence-length",
-                                                          "max-seq-len",
-                                                          "max-seq-length",
-                                                          "context-length"};
+constexpr std::array<std::string_view, 12> kSequenceLength{"s",
+                                                           "seq",
+                                                           "seq-len",
+                                                           "seq-length",
+                                                           "seqlen",
+                                                           "sequence-length",
+                                                           "max-seq-len",
+                                                           "max-seq-length",
+                                                           "context-length",
+                                                           "model-max-length",
+                                                           "max-length",
+                                                           "ctx-len"};
 
 const std::array<Words, 11>& all_words() {
   static constexpr std::array<Words, 11> kAll{{{"T", "TP", kTensor},

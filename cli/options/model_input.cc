@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/options/field_words.h"
 #include "cli/options/options.h"
 #include "cli/options/parse.h"
 #include "estimator/count_encoder_decoder.h"
@@ -66,7 +67,7 @@ void refuse_several(const std::string& name, const std::vector<std::string>& kno
     if (is_number(device)) std::swap(device, count);
     if (!is_number(count) || std::find(known.begin(), known.end(), device) == known.end()) continue;
     bad_option("--device", fmt::format("'{}' is a number of devices", name),
-               fmt::format("write --device {} --gpus N, with the GPUs of all nodes", device));
+               fmt::format("write --device {} --gpus {}, the GPUs of all nodes", device, count));
   }
 }
 
@@ -76,6 +77,11 @@ std::string bare(std::string_view name) {
   for (const char c : name) {
     const auto byte = static_cast<unsigned char>(c);
     if (std::isalnum(byte) != 0) out.push_back(static_cast<char>(std::tolower(byte)));
+  }
+  // "a100-80g"
+  if (out.size() > 2 && out.back() == 'g' &&
+      std::isdigit(static_cast<unsigned char>(out[out.size() - 2])) != 0 && out != "a10g") {
+    out.push_back('b');
   }
   // The socket's number, as in "a100sxm480gb" and "h100sxm5".
   const std::size_t socket = out.find("sxm");
@@ -206,9 +212,22 @@ DeviceSheet sheet_in(const ClusterSpec& cluster, const std::optional<std::string
              fmt::format("it has {}; name one of them, or leave out --cluster", listed));
 }
 
+// "torch.bfloat16", "bf16-mixed" and "half", as PyTorch and Lightning write them.
+std::string number_called(const std::string& typed) {
+  std::string word = plain_word(typed);
+  for (const std::string_view begin : {"torch.", "jnp.", "np."}) {
+    if (word.starts_with(begin)) word.erase(0, begin.size());
+  }
+  for (const std::string_view end : {"-mixed", "-true"}) {
+    if (word.ends_with(end)) word.erase(word.size() - end.size());
+  }
+  if (word == "half" || word == "16") return "float16";
+  return word == "single" || word == "float" || word == "full" || word == "32" ? "float32" : word;
+}
+
 Arithmetic arithmetic_of(const DeviceSheet& sheet, const std::optional<std::string>& text) {
   if (!text) return default_arithmetic(sheet);
-  if (const auto arithmetic = arithmetic_named(*text)) return *arithmetic;
+  if (const auto arithmetic = arithmetic_named(number_called(*text))) return *arithmetic;
   bad_option("--precision", fmt::format("unknown '{}'", *text),
              "bfloat16, float8, float16, tensorfloat32 or float32 (bf16, fp8, fp16, tf32, fp32)");
 }
@@ -238,6 +257,15 @@ std::string name_of_file(const std::string& path) {
 }
 
 }  // namespace
+
+void refuse_counted_device(const std::string& name) {
+  std::vector<std::string> names;
+  for (const DeviceSheet& sheet : shipped_devices()) {
+    names.push_back(sheet.name);
+    names.insert(names.end(), sheet.aliases.begin(), sheet.aliases.end());
+  }
+  refuse_several(name, names);
+}
 
 namespace {
 

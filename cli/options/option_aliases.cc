@@ -59,6 +59,7 @@ struct Synonym {
   std::array<Target, 2> targets;
 };
 constexpr Target kGpus{"--gpus", ""};
+constexpr Target kRanks{"-P", ""};
 constexpr Target kDevice{"--device", ""};
 constexpr Target kPrecision{"--precision", ""};
 constexpr Target kPrice{"--usd-per-gpu-hour", ""};
@@ -70,18 +71,19 @@ constexpr Target kFor{"--for", ""};
 constexpr Target kTokens{"--tokens", ""};
 constexpr Target kBatchTokens{"--global-batch-tokens", ""};
 constexpr std::array kSynonyms{
-    Synonym{"num-gpus", {{kGpus}}},
-    Synonym{"ngpus", {{kGpus}}},
-    Synonym{"g", {{kGpus}}},
-    Synonym{"n-gpus", {{kGpus}}},
-    Synonym{"gpu-count", {{kGpus}}},
-    Synonym{"world-size", {{kGpus}}},
-    Synonym{"devices", {{kGpus}}},
-    Synonym{"n", {{kGpus}}},
-    Synonym{"np", {{kGpus}}},
-    Synonym{"num-devices", {{kGpus}}},
-    Synonym{"num-device", {{kGpus}}},
-    Synonym{"device-count", {{kGpus}}},
+    Synonym{"gpus", {{kRanks}}},
+    Synonym{"num-gpus", {{kGpus, kRanks}}},
+    Synonym{"ngpus", {{kGpus, kRanks}}},
+    Synonym{"g", {{kGpus, kRanks}}},
+    Synonym{"n-gpus", {{kGpus, kRanks}}},
+    Synonym{"gpu-count", {{kGpus, kRanks}}},
+    Synonym{"world-size", {{kGpus, kRanks}}},
+    Synonym{"devices", {{kGpus, kRanks}}},
+    Synonym{"n", {{kGpus, kRanks}}},
+    Synonym{"np", {{kGpus, kRanks}}},
+    Synonym{"num-devices", {{kGpus, kRanks}}},
+    Synonym{"num-device", {{kGpus, kRanks}}},
+    Synonym{"device-count", {{kGpus, kRanks}}},
     Synonym{"gpu-type", {{kDevice}}},
     Synonym{"gpu-name", {{kDevice}}},
     Synonym{"gpu-model", {{kDevice}}},
@@ -206,14 +208,15 @@ std::vector<std::string> readings(const std::string& word) {
     out.push_back(dashes);
     const bool is_stage = word.ends_with(".stage");
     if (is_about_layout(word.substr(0, dot)) && !is_stage) out.push_back(word.substr(dot + 1));
+    if (word.ends_with(".enabled") || word.ends_with(".enable")) out.push_back(word.substr(0, dot));
   }
   constexpr std::array<std::string_view, 6> kBefore{"use-", "enable-", "with-",
                                                     "num-", "target-", "train-"};
   constexpr std::array<std::string_view, 9> kBehind{"-size", "-degree", "-count", "-name", "-type",
                                                     "-mode", "-number", "-gb",    "-gib"};
-  for (std::size_t i = 0, whole = out.size(); i < whole; ++i) {
+  for (std::size_t i = 0; i < out.size(); ++i) {  // also of what was found: num-train-epochs
     for (const std::string_view before : kBefore) {
-      if (out[i].starts_with(before)) out.push_back(out[i].substr(before.size()));
+      if (out[i].starts_with(before)) out.emplace_back(out[i], before.size());
     }
   }
   for (std::size_t i = 0, whole = out.size(); i < whole; ++i) {
@@ -239,12 +242,13 @@ bool is_zero(std::string_view word) {
 class Typed {
  public:
   Typed(std::string_view name, std::string_view value, const std::vector<std::string>& known,
-        const std::vector<OptionRemark>& remarks)
+        const std::vector<OptionRemark>& remarks, const std::function<const WordIndex&()>& index)
       : name_(name),
         value_(value),
         word_(plain_word(name.substr(std::min(name.find_first_not_of('-'), name.size())))),
         known_(known),
-        remarks_(remarks) {}
+        remarks_(remarks),
+        index_(index) {}
 
   // Where its value goes; nothing when it is no word of the field.
   [[nodiscard]] std::optional<Target> target() {
@@ -260,7 +264,11 @@ class Typed {
   [[nodiscard]] std::optional<Target> target_of_word() const {
     if (const auto own = respelled(word_, known_)) return own;
     for (const OptionRemark& remark : remarks_) {
-      if (has(remark.typed, word_)) unknown(name_, remark.help);
+      const bool is_meant =
+          std::any_of(remark.typed.begin(), remark.typed.end(), [this](const std::string& typed) {
+            return typed == word_ || content_words(typed) == content_words(word_);
+          });
+      if (is_meant) unknown(name_, remark.help);
     }
     refuse_cost();
     if ((name_ == "-v" && !is_number(value_)) || word_ == "verbose") {
@@ -274,12 +282,35 @@ class Typed {
       if (synonym.typed != word_) continue;
       if (const auto target = target_in(synonym.targets, known_)) return target;
     }
+    if (const auto own = target_by_index()) return own;
+    refuse_by_remark(true);
+    if (index_ && word_.size() > 1) {
+      if (const OptionRow* row = index_().same_meaning(word_)) {
+        unknown(name_, "did you mean " + option_shown(*row));
+      }
+    }
+    refuse_by_remark(false);
+    return {};
+  }
+
+  // Remarks on options that this verb has are nearer than what the thesaurus knows, and that is
+  // nearer than what is said to all verbs.
+  void refuse_by_remark(bool is_of_option) const {
     for (const Remark& remark : option_remarks()) {
-      if (!remark.of.empty() && !has(known_, remark.of)) continue;
+      if (remark.of.empty() == is_of_option) continue;
+      if (is_of_option && !has(known_, remark.of)) continue;
       if (std::find(remark.typed.begin(), remark.typed.end(), word_) != remark.typed.end()) {
         unknown(name_, remark.help);
       }
     }
+  }
+
+  // What the verb itself declares goes before what is said to every verb.
+  [[nodiscard]] std::optional<Target> target_by_index() const {
+    if (!index_ || word_.size() < 2) return {};
+    const WordIndex& index = index_();
+    if (const OptionRow* row = index.same_words(word_)) return Target{row->names.back(), ""};
+    if (std::string help = index.help_for_argument(word_); !help.empty()) unknown(name_, help);
     return {};
   }
 
@@ -332,6 +363,7 @@ class Typed {
   std::string word_;
   const std::vector<std::string>& known_;
   const std::vector<OptionRemark>& remarks_;
+  const std::function<const WordIndex&()>& index_;
 };
 
 // ZeRO's stage as on or off.
@@ -385,7 +417,8 @@ std::vector<std::string> other_names(const std::vector<std::string>& known) {
 }
 
 Arguments in_own_options(const Arguments& arguments, const std::vector<std::string>& known,
-                         const std::vector<OptionRemark>& remarks) {
+                         const std::vector<OptionRemark>& remarks,
+                         const std::function<const WordIndex&()>& index) {
   Arguments out;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const std::string& argument = arguments[i];
@@ -403,7 +436,7 @@ Arguments in_own_options(const Arguments& arguments, const std::vector<std::stri
     const std::string value = equals != std::string::npos ? argument.substr(equals + 1)
                               : has_next                  ? arguments[i + 1]
                                                           : std::string();
-    const auto target = Typed(name, value, known, remarks).target();
+    const auto target = Typed(name, value, known, remarks, index).target();
     if (!target) {
       out.push_back(argument);
       continue;

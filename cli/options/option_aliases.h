@@ -2,11 +2,13 @@
 // "--pin TP=8" for plan, "--layout TP=8" for predict. What has no option here gets a sentence.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "cli/io/answer.h"
+#include "cli/options/word_index.h"
 
 namespace penstock {
 
@@ -19,9 +21,10 @@ struct OptionRemark {
 // The arguments with every option that the verb does not have, but knows by another name, replaced
 // by its own. `known`: the verb's options, "--gpus" and "-P". Error{kBadInput} with the remedy for
 // those that have no equivalent ("--nodes", "--cp"), first by the verb's own `remarks`; what is no
-// word of the field stays as it is.
+// word of the field stays as it is. `index`: of the verb, made only when it is asked for.
 Arguments in_own_options(const Arguments& arguments, const std::vector<std::string>& known,
-                         const std::vector<OptionRemark>& remarks = {});
+                         const std::vector<OptionRemark>& remarks = {},
+                         const std::function<const WordIndex&()>& index = {});
 
 // What to do about a word of which only a part says what it is about ("optimizer-cpu-offload"), for
 // a verb with these options; empty where there is nothing to say.

@@ -21,7 +21,7 @@ constexpr std::array kRemarks{
            "plans of another machine come with --plans-from redis://HOST:6379 (penstock planner)",
            "--plans-from"},
     Remark{
-        {"epochs", "steps", "max-steps", "num-steps", "train-iters", "iterations"},
+        {"epochs", "steps", "max-steps", "num-steps", "train-iters", "iterations", "samples"},
         "a step is planned; --tokens N, the tokens of the whole training (steps x global batch x "
         "sequence length), gives its days and its price",
         "--tokens"},
@@ -320,7 +320,7 @@ constexpr std::array kRemarks{
            "write --pin EP=8,ETP=1",
            "--pin"},
     Remark{{"k"}, "write --top 5", "--top"},
-    Remark{{"overwrite", "append", "clobber", "replace"},
+    Remark{{"overwrite", "append", "clobber", "replace", "force", "yes"},
            "leave it out: -o FILE writes the file anew",
            "--output"},
     Remark{
@@ -347,6 +347,22 @@ constexpr std::array kRemarks{
            "a model is measured on one device of this machine (--links: also its links); penstock "
            "plan profile.json ... --gpus N --global-batch B plans for many",
            "--micro-batch-sizes"},
+    Remark{{"packing", "pack", "packed", "varlen", "documents", "lengths"},
+           "penstock dynamic MODEL --lengths FILE --cluster FILE plans for samples of different "
+           "lengths, also packed (--pack)",
+           "--global-batch"},
+    Remark{{"partition", "account", "time", "qos", "gres", "reservation", "image", "container",
+            "job-name", "email"},
+           "settings of Slurm and clouds are edited in job.sbatch, sky.yaml and run.sh, which -o "
+           "FOLDER writes",
+           "--nearest"},
+    Remark{{"sweep", "grid", "vary", "range", "over", "scan", "compare"},
+           "-P, -V, -M and the names of schedules take lists: penstock schedule 1f1b,zb-h1 -P 4,8 "
+           "-M 8,16 ...",
+           "--cost"},
+    Remark{{"bandwidth", "latency", "network", "gbps", "alpha", "beta"},
+           "a transfer is given by its time, C: --cost F=10ms,B=20ms,C=0.5ms",
+           "--cost"},
     Remark{{"fix", "autofix", "in-place"},
            "files are only read; each finding says what to write instead",
            "--exit-zero"},

@@ -131,7 +131,8 @@ std::optional<std::string> Options::parse(const Arguments& arguments, Screen scr
       entry.option->allow_extra_args()->expected(1, kMostPositionals);
     }
   }
-  const Arguments own = in_own_options(arguments, known_names(), remarks_);
+  const Arguments own = in_own_options(arguments, known_names(), remarks_,
+                                       [this]() -> const WordIndex& { return index(); });
   try {
     parser_->app.parse(Arguments(own.rbegin(), own.rend()));
   } catch (const CLI::ArgumentMismatch&) {  // the library's exceptions end here
@@ -190,6 +191,11 @@ std::string Options::help(Screen screen) const {
                  std::string(kColumn, ' '));
   out += wrapped(kSelf, screen.width(), fmt::format("{:<{}}", "  -h, --help", kColumn), "");
   return out + "\nExamples:\n" + examples_;
+}
+
+const WordIndex& Options::index() const {
+  if (!index_) index_ = std::make_unique<WordIndex>(table());
+  return *index_;
 }
 
 OptionTable Options::table() const {

@@ -10,6 +10,7 @@
 #include "cli/io/answer.h"
 #include "cli/options/option_aliases.h"
 #include "cli/options/option_table.h"
+#include "cli/options/word_index.h"
 #include "report/screen.h"
 
 namespace penstock {
@@ -65,7 +66,8 @@ class Options {
   [[nodiscard]] std::string main_options(const std::string& verb) const;
   [[nodiscard]] std::string help_for_denied(const std::string& plain) const;
   [[nodiscard]] std::string help_for_filter(const std::string& plain) const;
-  [[nodiscard]] std::string options_about(const std::string& plain, const std::string& verb) const;
+  [[nodiscard]] std::string options_about(const std::string& typed) const;
+  [[nodiscard]] const WordIndex& index() const;  // made when a word is unknown
   void refuse_other_choice(const Entry& missing) const;
   [[nodiscard]] bool has(const char* name) const;
   [[nodiscard]] std::string help_for_number(const Arguments& own, const std::string& word) const;
@@ -86,6 +88,7 @@ class Options {
   std::vector<OptionRemark> remarks_;
   std::vector<std::vector<std::string>*> given_;
   std::unique_ptr<Parser> parser_;
+  mutable std::unique_ptr<WordIndex> index_;
 };
 
 // The value of an option that must be given.

@@ -258,10 +258,11 @@ std::vector<std::string> parse_list(std::string_view option, std::string_view te
 
 namespace {
 
-// "TP=8 PP=4" and "TP=8, PP=4" as "TP=8,PP=4".
+// "TP=8 PP=4", "TP=8, PP=4" and "TP=8; PP=4" as "TP=8,PP=4".
 std::string in_commas(std::string_view text) {
   std::string out;
-  for (const char c : text) {
+  for (char c : text) {
+    if (c == ';') c = ',';
     if (c != ' ') {
       if (c == ',' && out.ends_with(' ')) out.pop_back();
       out += c;
@@ -278,7 +279,9 @@ std::string in_commas(std::string_view text) {
 
 KeyValues parse_key_values(std::string_view option, std::string_view text) {
   KeyValues result;
-  for (const std::string& part : parse_list(option, in_commas(text))) {
+  for (std::string& part : parse_list(option, in_commas(text))) {
+    const std::size_t colon = part.find(':');
+    if (colon != std::string::npos && part.find('=') == std::string::npos) part[colon] = '=';
     const std::size_t equals = part.find('=');
     if (equals == std::string::npos || equals == 0 || equals + 1 == part.size()) {
       // "--tp 2,4", which is --pin T=2,4.

@@ -342,8 +342,10 @@ ProfileRequest ProfileOptions::request(int processors) const {
   set_sizes(request);
   request.device = device_.value_or("cpu");
   if (request.device != "cpu" && !request.device.starts_with("cuda")) {
-    bad_option("--device", fmt::format("there is no '{}'", request.device),
-               "expected cpu, cuda or cuda:N");
+    bad_option(
+        "--device", fmt::format("there is no '{}'", request.device),
+        "expected cpu, cuda or cuda:N, a device of this machine; penstock estimate config.json "
+        "--device h100-sxm estimates for a GPU that is not here");
   }
   request.device_type = device_type_.value_or(request.device == "cpu" ? "cpu" : "");
   set_links(request, processors);

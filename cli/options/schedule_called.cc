@@ -124,8 +124,9 @@ std::string schedule_called(std::string_view option, std::string_view typed) {
   }
   if (typed.ends_with(".json")) {
     bad_option(option, what,
-               fmt::format("penstock simulate {} replays a plan; the actions of a schedule are a "
-                           "CSV file",
+               fmt::format("a schedule is a name (1f1b) or a CSV of actions; penstock simulate {0} "
+                           "replays a plan, penstock plan {0} --device h100-sxm --gpus 64 "
+                           "--global-batch 512 plans a model's config.json",
                            typed));
   }
   bad_option(option, what, did_you_mean(typed, schedule_names()));

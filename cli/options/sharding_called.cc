@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "cli/options/field_words.h"
 #include "cli/options/parse.h"
 
@@ -39,6 +41,11 @@ const Table& synonyms() {
       {"3", {true, Sharding::kParameters}},
       {"zero-3", {true, Sharding::kParameters}},
       {"optim-grads-params", {true, Sharding::kParameters}},
+      {"stage0", {}},
+      {"stage1", {true, Sharding::kState}},
+      {"stage2", {true, Sharding::kGradients}},
+      {"stage3", {true, Sharding::kParameters}},
+      {"zero-0", {}},
       {"fsdp2", {true, Sharding::kFsdp}},
       {"full-shard", {true, Sharding::kFsdp}},
       {"fully-shard", {true, Sharding::kFsdp}},
@@ -57,6 +64,10 @@ ShardingChoice sharding_called(std::string_view option, const std::string& typed
     if (name != word) continue;
     choice = value;
     known = true;
+  }
+  if (word == "hybrid-shard" || word == "hsdp" || word.starts_with("zero++")) {
+    bad_option(option, fmt::format("'{}' does not say the groups", typed),
+               "write fsdp:8 for FSDP within groups of 8 replicas, or zero3:8");
   }
   if (!known) choice = parse_word(option, word, names(), "sharding ");
   if (colon == std::string::npos) return choice;

@@ -91,6 +91,31 @@ std::string Options::help_for_choice(const Arguments& own, const std::string& wo
   return "";
 }
 
+namespace {
+
+// "--resume ckpt": the help of the flag tells of the option that takes it.
+std::string help_for_flag(const WordIndex& index, const std::string& flag,
+                          const std::string& word) {
+  std::vector<std::string> told;
+  for (const OptionRow& row : index.rows()) {
+    if (row.names.back() == flag) told = content_words(row.help);
+  }
+  const bool is_number = word.find_first_not_of("0123456789.") == std::string::npos;
+  for (const OptionRow& row : index.rows()) {
+    const std::vector<std::string> name = content_words(row.names.back());
+    const bool takes_word = !row.positional && (row.is_file() || row.value_name == "FOLDER");
+    const bool is_told =
+        !name.empty() && std::all_of(name.begin(), name.end(), [&](const auto& each) {
+          return std::find(told.begin(), told.end(), each) != told.end();
+        });
+    if (!takes_word || !is_told || is_number) continue;
+    return fmt::format("{} takes no value; write {} {} {}", flag, row.names.back(), word, flag);
+  }
+  return fmt::format("{} takes no value: leave '{}' out", flag, word);
+}
+
+}  // namespace
+
 // "--verbose 2", "--jitter 5", "--budget 1 minute".
 std::string Options::help_for_value_of_flag(const Arguments& own, const std::string& word) const {
   const auto at = std::find(own.begin(), own.end(), word);
@@ -110,7 +135,7 @@ std::string Options::help_for_value_of_flag(const Arguments& own, const std::str
       const std::string percent = *(at - 1) + "-percent";
       const bool is_number = word.find_first_not_of("0123456789.") == std::string::npos;
       if (has(percent.c_str())) return fmt::format("write {} {}", percent, is_number ? word : "5");
-      return fmt::format("{} takes no value: leave '{}' out", *(at - 1), word);
+      return help_for_flag(index(), *(at - 1), word);
     }
     const bool follows_number = at - own.begin() > 1 && is_named(*(at - 2)) &&
                                 (at - 1)->find_first_not_of("0123456789.,") == std::string::npos;
@@ -150,33 +175,50 @@ std::string Options::help_for_number(const Arguments& own, const std::string& wo
   return "";
 }
 
-// "--cost F=10ms B=20ms", "--layout TP=8 PP=4", "tp=8 pp=4 gpus=64".
+// "--cost F=10ms B=20ms", "--layout TP=8 PP=4", "tp=8 pp=4 gpus=64", "+model.seq_length=4096": an
+// option as other tools write it, unless it is the rest of a list.
 std::string Options::help_for_assignment(const Arguments& own) const {
-  if (has("--cost")) return "costs are one word, with commas: --cost F=10ms,B=20ms";
   const auto from = std::find(own.begin(), own.end(), "--layout");
-  if (from == own.end()) {
-    std::string pins, others;
-    for (const std::string& word : parser_->app.remaining()) {
-      const std::size_t equals = word.find('=');
-      if (equals == std::string::npos || word.starts_with('-')) continue;
-      const std::string key = plain_word(word.substr(0, equals));
-      const std::string own_key = has(("--" + key).c_str()) ? key : key_called(key);
-      if (has(("--" + own_key).c_str())) {
-        others += fmt::format(" --{} {}", own_key, word.substr(equals + 1));
-      } else if (!key_called(key).empty()) {
-        pins += (pins.empty() ? "" : ",") + word;
-      }
-    }
-    const auto pin = std::find(own.begin(), own.end(), "--pin");
-    if (!pins.empty() && own.end() - pin > 1) pins = *(pin + 1) + "," + pins;
-    if (!pins.empty() && has("--vary")) return "each has its own: --vary " + pins + others;
-    if (!pins.empty() && has("--pin")) return "write --pin " + pins + others;
-    if (!pins.empty() && has("--why-not")) return "write --why-not " + pins;
-    return others.empty() ? "" : "write" + others;
+  if (from != own.end()) {
+    const auto to = std::find_if(from + 1, own.end(),
+                                 [](const std::string& each) { return each.starts_with('-'); });
+    return "quote it: --layout \"" + joined(Arguments(from + 1, to), " ") + "\"";
   }
-  const auto to = std::find_if(from + 1, own.end(),
-                               [](const std::string& each) { return each.starts_with('-'); });
-  return "quote it: --layout \"" + joined(Arguments(from + 1, to), " ") + "\"";
+  Arguments as_options, others;
+  for (const std::string& word : parser_->app.remaining()) {
+    const std::size_t equals = word.find('='), begin = word.find_first_not_of("+~");
+    if (equals == std::string::npos || word.starts_with('-') || begin >= equals) continue;
+    const std::string key = word.substr(begin, equals - begin);
+    const std::string value = word.substr(equals + 1);
+    if (has("--cost") && parse_duration(value)) {
+      return "costs are one word, with commas: --cost F=10ms,B=20ms";
+    }
+    const Arguments option{(key.size() == 1 ? "-" : "--") + key, value};
+    Arguments meant = in_own_options(option, known_names(), remarks_,
+                                     [this]() -> const WordIndex& { return index(); });
+    const bool has_key = meant.size() > 1 && meant[1].find('=') != std::string::npos;
+    if (has_key) {  // "TP=2" rather than "T=2"
+      const std::size_t at = meant[1].find('=');
+      meant[1] = field_word(meant[1].substr(0, at)) + meant[1].substr(at);
+    }
+    if (has("--vary") && meant.front() == "--pin") return "each has its own: --vary " + meant[1];
+    // What is unknown even so has its answer as an option.
+    const bool is_own = has(option.front().c_str());
+    if (meant == option && !is_own)
+      return nearest_option(option.front(), usage_.substr(0, usage_.find(' ')));
+    const bool is_pin = meant.front() == "--pin" && !as_options.empty() && meant.size() > 1;
+    const auto pin = std::find(as_options.begin(), as_options.end(), "--pin");
+    if (is_pin && pin != as_options.end()) {
+      *(pin + 1) += ',' + meant[1];
+    } else {
+      as_options.insert(as_options.end(), meant.begin(), meant.end());
+    }
+  }
+  const auto given = std::find(own.begin(), own.end(), "--pin");
+  const auto pin = std::find(as_options.begin(), as_options.end(), "--pin");
+  if (pin != as_options.end() && own.end() - given > 1)
+    *(pin + 1) = *(given + 1) + ',' + *(pin + 1);
+  return as_options.empty() ? "" : "write " + joined(as_options, " ");
 }
 
 // "--device GB200 NVL72".

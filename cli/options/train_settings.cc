@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "cli/options/parse.h"
 #include "runtime_bridge/resume.h"
 
@@ -289,6 +291,11 @@ DataOptions TrainSettings::data() const {
   if (!dtype_) return data;
   data.type = token_type_named(*dtype_);
   if (!data.type) {
+    if (std::any_of(dtype_->begin(), dtype_->end(), [](char c) { return c == 'f'; })) {
+      bad_option("--dtype", fmt::format("'{}' is no type of token ids", *dtype_),
+                 "it is the type of the integers in --data (uint16, int32, int64, uint8, uint32); "
+                 "the precision is that of the profile: penstock profile ... --precision bfloat16");
+    }
     unknown_word("--dtype", *dtype_, {"uint16", "int32", "int64", "uint8", "uint32"}, "type ");
   }
   return data;

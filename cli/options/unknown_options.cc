@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/io/file_kinds.h"
 #include "cli/options/field_words.h"
 #include "cli/options/options_entry.h"
 #include "cli/options/parse.h"
@@ -82,8 +83,10 @@ std::string Options::main_options(const std::string& verb) const {
         "--output"}) {
     if (has(option)) list += (list.empty() ? "" : ", ") + std::string(option);
   }
-  return fmt::format("the options that most questions need are {}; penstock {} --help has all",
-                     list, verb);
+  return fmt::format(
+      "leave it out, if it changes neither the layout nor the time of a step; the options that "
+      "most questions need are {}; penstock {} --help has all",
+      list, verb);
 }
 
 // "--no-pipeline", "--disable-zero": no misspelt option, but the opposite of one.
@@ -133,33 +136,13 @@ std::string Options::help_for_filter(const std::string& plain) const {
   return "";
 }
 
-// Options whose help has a word of the name.
-std::string Options::options_about(const std::string& plain, const std::string& verb) const {
-  constexpr std::size_t kShortest = 5, kMost = 3;
-  for (std::size_t begin = 0; begin < plain.size();) {
-    const std::size_t end = std::min(plain.find('-', begin), plain.size());
-    const std::string word = plain.substr(begin, end - begin);
-    begin = end + 1;
-    if (word.size() < kShortest) continue;
-    std::vector<std::string> found;
-    for (const Entry& entry : entries_) {
-      if (entry.option == nullptr || entry.is_positional) continue;
-      const std::size_t at = entry.help.find(word);
-      if (at == std::string::npos) continue;
-      if (at > 0 && std::isalnum(static_cast<unsigned char>(entry.help[at - 1])) != 0) continue;
-      found.push_back(parse_list("option", entry.names).back());
-    }
-    if (about_.find(word) != std::string::npos && found.size() != 1) {
-      return fmt::format(
-          "leave it out: penstock {} answers that anyway, or not at all (penstock {} "
-          "--help)",
-          verb, verb);
-    }
-    if (found.empty() || found.size() > kMost) continue;
-    return fmt::format("'{}' is a word of {}; penstock {} --help explains {}", word,
-                       joined(found, ", "), verb, found.size() == 1 ? "it" : "them");
-  }
-  return "";
+// Options whose name or help has the words.
+std::string Options::options_about(const std::string& typed) const {
+  const std::vector<const OptionRow*> found = index().about(typed);
+  if (found.empty()) return "";
+  std::vector<std::string> shown;
+  for (const OptionRow* row : found) shown.push_back(option_shown(*row));
+  return "did you mean " + joined(shown, "; or ");
 }
 
 namespace {
@@ -187,12 +170,25 @@ std::string Options::nearest_option(const std::string& name, const std::string& 
   const std::size_t begin = std::min(name.find_first_not_of('-'), name.size());
   constexpr std::string_view kFound = "did you mean '";
   const std::string typed = name.substr(begin), plain = plain_word(typed);
-  for (const Entry& entry : entries_) {
-    if (entry.is_positional && plain_word(entry.names) == plain) {
-      return fmt::format("{} is the argument without a name: penstock {}", entry.names, usage_);
-    }
+  if (std::string argument = index().help_for_argument(typed); !argument.empty()) return argument;
+  // "--tp2", "--pp:2".
+  const std::size_t digits = plain.find_last_not_of("0123456789") + 1;
+  if (digits > 1 && digits < plain.size()) {
+    const std::string letters =
+        "--" + plain.substr(0, plain[digits - 1] == ':' ? digits - 1 : digits);
+    const std::string key = key_called(letters.substr(2));
+    const std::string number = plain.substr(digits);
+    if (!key.empty()) return fmt::format("write {} {}", letters, number);
   }
   const bool is_planned = has("--pin") || has("--layout");
+  // "pipeline-parallel-microbatch-size": the end of it is a degree or a size of a batch.
+  for (std::size_t dash = plain.find_first_of("-."); is_planned && dash != std::string::npos;
+       dash = plain.find_first_of("-.", dash + 1)) {
+    const std::string key = key_called(plain.substr(dash + 1));
+    if (key != "b" || plain.find("device") != std::string::npos) continue;
+    return fmt::format("write {} mbs=N, the micro-batch of one GPU",
+                       has("--pin") ? "--pin" : "--layout");
+  }
   const std::string trainer =
       is_planned && !usage_.starts_with("report") ? trainer_with_flag(typed) : "";
   std::string by_parts = help_by_parts(plain, known_names());
@@ -204,19 +200,47 @@ std::string Options::nearest_option(const std::string& name, const std::string& 
         "the launch script (penstock check train.sh judges that)",
         trainer);
   }
+  if (is_planned) {
+    if (std::string about = options_about(typed); !about.empty()) return about;
+  }
   const bool is_denied = plain.starts_with("no-") || plain.starts_with("disable-");
+  if (!is_planned) {
+    if (std::string about = options_about(typed); !about.empty()) return about;
+  }
   if (by_parts.empty()) {
     if (std::string other = help_for_other_verb(name, verb); !other.empty()) return other;
   }
   std::string near = is_denied ? "" : did_you_mean(typed, words);
   if (!near.starts_with(kFound) && !by_parts.empty()) return by_parts;
-  if (!near.starts_with(kFound) && typed.size() > 4 && !is_denied) {
+  if (near.starts_with(kFound)) {
+    near.insert(kFound.size(), "--");
+    const std::string name_found = near.substr(kFound.size(), near.rfind('\'') - kFound.size());
+    for (const OptionRow& row : index().rows()) {
+      if (row.names.back() == name_found) near += ' ' + option_shown(row);
+    }
+    return near;
+  }
+  if (typed.size() > 4 && !is_denied) {
     near = did_you_mean(plain, other_names(known_names()));
+    if (near.starts_with(kFound)) {  // of another name the option that it stands for
+      const std::string other = near.substr(kFound.size(), near.rfind('\'') - kFound.size());
+      Arguments meant = in_own_options({"--" + other, "N"}, known_names(), remarks_);
+      const std::size_t equals = meant.back().find('=');  // "PP=N" rather than "P=N"
+      if (equals != std::string::npos) {
+        meant.back() = field_word(meant.back().substr(0, equals)) + meant.back().substr(equals);
+      }
+      if (meant.front() != "--" + other) return "did you mean " + joined(meant, " ") + "?";
+    }
   }
   if (!near.starts_with(kFound)) {
     if (std::string filter = help_for_filter(plain); !filter.empty()) return filter;
-    if (std::string about = options_about(plain, verb); !about.empty()) return about;
-    constexpr std::size_t kMostNamed = 45;
+    const std::vector<std::string> typed_words = content_words(typed);
+    if (!typed_words.empty() && about_.find(typed_words.back()) != std::string::npos) {
+      return fmt::format(
+          "leave it out: penstock {} answers that anyway, or not at all (penstock {} --help)", verb,
+          verb);
+    }
+    constexpr std::size_t kMostNamed = 12;
     if (words.size() > kMostNamed && has("--gpus")) return main_options(verb);
     if (words.empty() || words.size() > kMostNamed)
       return fmt::format("penstock {} --help explains the options", verb);
@@ -225,6 +249,33 @@ std::string Options::nearest_option(const std::string& name, const std::string& 
   }
   return near.insert(kFound.size(), "--");
 }
+
+namespace {
+
+// What is unknown by its name may be known by its value: one of the choices of another option, a
+// launch file.
+std::string help_for_kind_of_value(const WordIndex& index, const std::string& value) {
+  if (value.empty() || value.starts_with('-')) return "";
+  const std::string word = plain_word(value);
+  if (is_launch_file(value)) {
+    const std::string use = kind_of_text(value, "").use;
+    return fmt::format(
+        "what it says is given with options (--gpus, --global-batch, --pin TP=8,PP=4, --for "
+        "TRAINER); {}",
+        use.empty() ? fmt::format("penstock check {} judges it", value) : use);
+  }
+  for (const OptionRow& row : index.rows()) {
+    const bool is_choice =
+        std::find(row.choices.begin(), row.choices.end(), word) != row.choices.end();
+    constexpr std::size_t kShortest = 4;  // "none", "on", "csv" are no evidence
+    if (row.positional || !is_choice || word.size() <= kShortest) continue;
+    if (row.names.back() == "--color" || row.names.back() == "--format") continue;
+    return fmt::format("did you mean {} {}?", row.names.back(), word);
+  }
+  return "";
+}
+
+}  // namespace
 
 void Options::refuse_leftovers(const Arguments& own) const {
   const std::vector<std::string> leftovers = parser_->app.remaining();
@@ -236,8 +287,14 @@ void Options::refuse_leftovers(const Arguments& own) const {
                                 help_for_surplus(own, leftovers[0])));
   }
   const std::string name = option->substr(0, option->find('='));
+  const auto at = std::find(own.begin(), own.end(), *option);
+  const std::string value = option->size() > name.size() ? option->substr(name.size() + 1)
+                            : at == own.end() || at + 1 == own.end() ? ""
+                                                                     : *(at + 1);
   const std::string verb = usage_.substr(0, usage_.find(' '));
-  throw_bad_input(fmt::format("unknown option '{}'\nhelp: {}", name, nearest_option(name, verb)));
+  std::string help = help_for_kind_of_value(index(), value);
+  if (help.empty()) help = nearest_option(name, verb);
+  throw_bad_input(fmt::format("unknown option '{}'\nhelp: {}", name, help));
 }
 
 std::vector<std::string> Options::known_names() const {

@@ -18,6 +18,7 @@
 #include "core/files/format.h"
 #include "core/files/plan_format.h"
 #include "report/simulation_report.h"
+#include "report/words.h"
 #include "search/check_rolled_up.h"
 #include "search/rolled_program.h"
 #include "trainers/trainer_table.h"
@@ -85,9 +86,15 @@ const TrainerRow* trainer_of(const LaunchFileOptions& options, const std::string
     return launch_trainer_of(text, file,
                              [&file](const std::string& path) { return read_beside(file, path); });
   }
-  const TrainerRow* trainer = find_trainer_row(*options.as);
+  const TrainerRow* trainer = find_trainer_row(trainer_called(*options.as));
   if (trainer != nullptr && trainer->linter) return trainer;
-  unknown_word("--as", *options.as, linted_trainer_names(), "trainer ");
+  const std::vector<std::string> known = linted_trainer_names();
+  const std::string help = help_for_trainer(*options.as, known);
+  bad_option("--as", fmt::format("unknown trainer '{}'", options.as->substr(0, 60)),
+             fmt::format("{}{}", help,
+                         help.find("known:") == 0 || help.ends_with('?')
+                             ? ""
+                             : "; known: " + joined(known, ", ")));
 }
 
 void require_for_all(const LaunchFileOptions& options) {

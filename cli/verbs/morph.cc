@@ -61,7 +61,7 @@ struct MorphOptions {
   bool json = false;
 
   void declare(Options& options) {
-    options.remark({"profile", "config", "model", "cluster", "device", "gpus"},
+    options.remark({"profile", "config", "model", "cluster", "device", "gpus", "plan", "plans"},
                    "the book holds model, cluster and plans: --book book.json; penstock plan ... "
                    "--gpus 8..64 -o book.json writes it");
     options.remark({"policy", "policies"},

@@ -258,7 +258,8 @@ int exit_of(const SearchResult& result, const Winner& winner) {
 
 // Whoever names a table or a page means one.
 void refuse_other_ending(const std::string& output) {
-  for (const std::string_view end : {".csv", ".md", ".html", ".pdf", ".svg", ".png", ".txt"}) {
+  for (const std::string_view end :
+       {".csv", ".md", ".html", ".pdf", ".svg", ".png", ".txt", ".yaml", ".yml", ".toml"}) {
     if (!output.ends_with(end)) continue;
     bad_option("--output", fmt::format("plans and books are JSON files, and {} is not", output),
                "write -o plan.json; --format csv or markdown prints a table, penstock report "

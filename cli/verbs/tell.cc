@@ -69,11 +69,13 @@ struct OtherCommand {
   std::string_view typed, meant;
 };
 constexpr std::array kOtherCommands{
-    OtherCommand{"add", "join"},           OtherCommand{"remove", "leave"},
-    OtherCommand{"drain", "leave"},        OtherCommand{"kill", "preempt"},
-    OtherCommand{"evict", "preempt"},      OtherCommand{"pause", "stop"},
-    OtherCommand{"quit", "stop"},          OtherCommand{"save", "checkpoint"},
-    OtherCommand{"snapshot", "checkpoint"}};
+    OtherCommand{"add", "join"},        OtherCommand{"remove", "leave"},
+    OtherCommand{"drain", "leave"},     OtherCommand{"kill", "stop"},
+    OtherCommand{"evict", "preempt"},   OtherCommand{"pause", "stop"},
+    OtherCommand{"quit", "stop"},       OtherCommand{"terminate", "stop"},
+    OtherCommand{"cancel", "stop"},     OtherCommand{"shutdown", "stop"},
+    OtherCommand{"replan", "morph"},    OtherCommand{"scale", "join' or 'leave"},
+    OtherCommand{"save", "checkpoint"}, OtherCommand{"snapshot", "checkpoint"}};
 
 const std::string& required_command(const TellOptions& given) {
   if (!given.command) {
@@ -89,6 +91,9 @@ const std::string& required_command(const TellOptions& given) {
   }
   for (const OtherCommand& other : kOtherCommands) {
     if (other.typed != *given.command) continue;
+    if (other.typed == "kill" && given.machine) {
+      bad_option("COMMAND", "unknown 'kill'", "did you mean 'preempt'?");
+    }
     bad_option("COMMAND", fmt::format("unknown '{}'", *given.command),
                fmt::format("did you mean '{}'?", other.meant));
   }

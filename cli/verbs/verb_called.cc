@@ -81,6 +81,16 @@ constexpr std::array kSentences{
              "leave, preempt, checkpoint, morph and stop"},
     Sentence{{"log", "logs", "parse-log"},
              "penstock validate plan.json train.log compares the log of a run with its plan"},
+    Sentence{{"python", "python3", "accelerate", "srun", "mpirun", "bash", "ray", "docker", "pip",
+              "sudo", "mpiexec", "uv"},
+             "penstock starts no script: penstock check train.sh judges one, penstock export "
+             "plan.json --to megatron -o job writes one, penstock train plan.json --data FILE "
+             "trains here"},
+    Sentence{{"deepspeed", "megatron", "torchtitan", "nemo", "pretrain", "lightning", "colossalai",
+              "fsdp", "pytorch", "torchtune"},
+             "the trainer is named to a verb: penstock plan config.json ... --for deepspeed, "
+             "penstock export plan.json --to deepspeed -o job; penstock check train.sh judges a "
+             "launch file"},
     Sentence{{"inference", "serving", "generate-text", "finetune", "lora"},
              "training steps of all parameters are planned: forward, backward and update of one "
              "model"},

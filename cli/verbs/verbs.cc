@@ -117,7 +117,28 @@ std::vector<std::string> verbs_with_option(const std::string& name) {
 
 std::string_view exit_codes() { return kExitCodes; }
 
-Answer run_penstock(const Arguments& arguments, Screen screen) {
+// Text processors and chats make one long dash of two, and curly quotes.
+Arguments in_plain_signs(Arguments arguments) {
+  constexpr std::array<std::string_view, 7> kDashes{"\u2010", "\u2011", "\u2012", "\u2013",
+                                                    "\u2014", "\u2015", "\u2212"};
+  constexpr std::array<std::string_view, 4> kQuotes{"\u201c", "\u201d", "\u2018", "\u2019"};
+  for (std::string& word : arguments) {
+    for (const std::string_view dash : kDashes) {
+      if (!word.starts_with(dash)) continue;
+      const std::string rest = word.substr(std::min(word.find_first_not_of(dash), word.size()));
+      word = (rest.size() > 1 && rest[1] != '=' ? "--" : "-") + rest;
+    }
+    for (const std::string_view quote : kQuotes) {
+      for (std::size_t at = word.find(quote); at != std::string::npos; at = word.find(quote)) {
+        word.erase(at, quote.size());
+      }
+    }
+  }
+  return arguments;
+}
+
+Answer run_penstock(const Arguments& given, Screen screen) {
+  const Arguments arguments = in_plain_signs(given);
   if (arguments.empty()) return report_answer(std::string(kExamples));
   const std::string& first = arguments[0];
   if (first == "--version" || first == "version" || first == "-v" || first == "-V")

@@ -62,8 +62,8 @@ TEST_CASE("every way to be wrong has a message and a remedy") {
   CHECK(message_for({"a", "b"}) ==
         "'b' is one argument too many\nhelp: usage: penstock do FILE [OPTIONS]");
   CHECK(message_for({"a", "--rnks", "3"}) ==
-        "unknown option '--rnks'\nhelp: did you mean '--ranks'?");
-  CHECK(message_for({"a", "--rnks=3"}) == "unknown option '--rnks'\nhelp: did you mean '--ranks'?");
+        "unknown option '--rnks'\nhelp: did you mean '--ranks'? --ranks N: pipeline ranks");
+  CHECK(message_for({"a", "--rnks=3"}) == "unknown option '--rnks'\nhelp: did you mean '--ranks'? --ranks N: pipeline ranks");
   CHECK(message_for({"a", "-P"}) == "-P: needs a value\nhelp: write -P N: pipeline ranks");
   CHECK(message_for({"a", "-P", "1", "--ranks", "2"}) ==
         "-P, --ranks: given 2 times\nhelp: keep one of them");
@@ -88,10 +88,10 @@ TEST_CASE("what was typed twice or apart is answered by one word to write") {
         std::string::npos);
   CHECK(message({"c.json", "--schedule", "1f1b", "--schedule", "zb-h1"})
             .find("write them as one: --schedule 1f1b,zb-h1") != std::string::npos);
-  CHECK(message({"c.json", "tp=8", "pp=4", "gpus=64"}).find("write --pin tp=8,pp=4 --gpus 64") !=
+  CHECK(message({"c.json", "tp=8", "pp=4", "gpus=64"}).find("write --pin TP=8,PP=4 --gpus 64") !=
         std::string::npos);
   CHECK(message({"c.json", "--pipline-stages", "4"}) ==
-        "unknown option '--pipline-stages'\nhelp: did you mean '--pipeline-stages'?");
+        "unknown option '--pipline-stages'\nhelp: did you mean --pin PP=N?");
 }
 
 TEST_CASE("a first word that is none of its choices is why a later one is missing") {

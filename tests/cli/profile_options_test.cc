@@ -133,7 +133,9 @@ TEST_CASE("words that are none are refused with those that are") {
   CHECK(message_for({"gpt", "--optimizer", "lion"}) ==
         "--optimizer: there is no 'lion'\nhelp: expected adamw or sgd");
   CHECK(message_for({"gpt", "--device", "tpu"}) ==
-        "--device: there is no 'tpu'\nhelp: expected cpu, cuda or cuda:N");
+        "--device: there is no 'tpu'\nhelp: expected cpu, cuda or cuda:N, a device of this "
+        "machine; penstock estimate config.json "
+        "--device h100-sxm estimates for a GPU that is not here");
   CHECK(message_for({"gpt", "--recompute", "some"}) ==
         "--recompute: there is no mode 'some'\nhelp: expected none, full or none,full");
 }
