@@ -203,11 +203,19 @@ void Decider::handle(const CheckpointWritten& event) {
   if (next().stopping) note_what_is_kept();
 }
 
-// Of those that the ranks write on their own: one that was asked for shortens a single interval,
-// and the last one of a generation is none of theirs.
+// Of those that the ranks write on their own, every so many steps whatever is written between:
+// neither the last one of a generation, nor what survivors write, nor one that was asked for. The
+// interval around the latter is not counted, since what was asked for may have failed.
 void Decider::note_interval(const CheckpointWritten& event) {
   if (!is_current(event.generation) || next().stopping) return;
+  if (std::ranges::any_of(generation().ranks, &PlacedRank::ended)) return;
   std::optional<UtcTime>& before = generation().checkpointed;
+  std::optional<UtcTime>& asked = generation().checkpoint_asked;
+  if (asked && now_ - event.took.value_or(Duration{}) >= *asked) {
+    asked.reset();
+    before.reset();
+    return;
+  }
   if (before && now_ > *before) next().kept_interval = now_ - *before;
   before = now_;
 }
@@ -305,6 +313,7 @@ void Decider::checkpoint(const CommandGiven& command) {
 }
 
 void Decider::ask_checkpoint(const std::string& reason) {
+  generation().checkpoint_asked = now_;
   decision_.acts.emplace_back(SignalRanks{generation().number, ProcessSignal::kCheckpoint, ""});
   log("checkpoint", "The ranks write a checkpoint and go on: " + reason + ".");
 }

@@ -108,6 +108,7 @@ Json write_generation(const Generation& generation) {
   json.set("started_ns", write_time(generation.started));
   set_time(json, "ready_ns", generation.ready);
   set_time(json, "checkpointed_ns", generation.checkpointed);
+  set_time(json, "checkpoint_asked_ns", generation.checkpoint_asked);
   return json;
 }
 
@@ -125,6 +126,7 @@ Generation read_generation(JsonReader reader) {
   generation.started = read_time(reader.at("started_ns"));
   generation.ready = get_time(reader, "ready_ns");
   generation.checkpointed = get_time(reader, "checkpointed_ns");
+  generation.checkpoint_asked = get_time(reader, "checkpoint_asked_ns");
   reader.finish();
   return generation;
 }

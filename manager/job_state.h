@@ -51,7 +51,9 @@ struct Generation {
   bool has_stepped = false;
   UtcTime started{};
   std::optional<UtcTime> ready;
-  std::optional<UtcTime> checkpointed{};  // the last time, before it was told to end
+  // The last time that its ranks did so on their own, before they were told to end.
+  std::optional<UtcTime> checkpointed{};
+  std::optional<UtcTime> checkpoint_asked{};  // and none that began later has been written yet
   // A step with the machines that are slow, by a simulation; nothing: none is, or nobody has said
   // yet.
   std::optional<Duration> slowed_step{};

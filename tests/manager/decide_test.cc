@@ -539,6 +539,31 @@ TEST_CASE("the interval that ranks keep between checkpoints is seen") {
   CHECK(job.state.kept_interval == seconds(30));
 }
 
+// 20 s pass between two, then one is asked for while a third is being written: that one counts, the
+// one that was asked for does not, nor does the interval around it.
+TEST_CASE("checkpoints that were asked for or that survivors write are no interval of the ranks") {
+  JobRules rules = rules_of_test();
+  rules.job.checkpoint_every.reset();
+  Told job(rules);
+  job.run_on({{"a", 4}});
+  job(seconds(11), StepFinished{1, 1, 0.5, seconds(1)});
+  job(seconds(20), CheckpointWritten{1, 10, seconds(3)});
+  job(seconds(40), CheckpointWritten{1, 30, seconds(3)});
+  job(seconds(58), CommandGiven{"1", CommandKind::kCheckpoint, "test"});
+  job(seconds(60), CheckpointWritten{1, 50, seconds(3)});  // began at 57 s
+  CHECK(job.state.kept_interval == seconds(20));
+  job(seconds(63), CheckpointWritten{1, 53, seconds(3)});  // began at 60 s
+  CHECK(job.state.kept_interval == seconds(20));
+  CHECK(read_job_state(write_job_state(job.state), "state") == job.state);
+  job(seconds(80), CheckpointWritten{1, 70, seconds(3)});
+  CHECK(job.state.kept_interval == seconds(20));
+  job(seconds(105), CheckpointWritten{1, 95, seconds(3)});
+  CHECK(job.state.kept_interval == seconds(25));
+  job(seconds(106), RankEnded{1, 0, std::nullopt, 9, ""});
+  job(seconds(107), CheckpointWritten{1, 97, seconds(1)});
+  CHECK(job.state.kept_interval == seconds(25));
+}
+
 TEST_CASE("what ends otherwise than foreseen is foreseen anew") {
   Told job;
   job.run_on({{"a", 4}});
