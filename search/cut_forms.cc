@@ -12,9 +12,9 @@ CutForms::CutForms(const PlanInputs& inputs, const Plan& plan, RecomputeRule rul
   if (may_be_divided) modes_ = std::move(modes);
 }
 
-std::optional<CutForms::Result> CutForms::run(const std::vector<int>& cuts,
-                                              CutReplay::Tells tells) {
-  if (const auto result = given_.run(cuts, tells)) return Result{*result, 0};
+std::optional<CutForms::Result> CutForms::run(const std::vector<int>& cuts, CutReplay::Tells tells,
+                                              Duration slowest) {
+  if (const auto result = given_.run(cuts, tells, slowest)) return Result{*result, 0};
   return std::nullopt;
 }
 

@@ -27,7 +27,8 @@ class CutForms {
   };
   // Of the plan as it was given.
   std::optional<Result> run(const std::vector<int>& cuts,
-                            CutReplay::Tells tells = CutReplay::Tells::kStep);
+                            CutReplay::Tells tells = CutReplay::Tells::kStep,
+                            Duration slowest = Duration::max());
   // Where that does not fit, of the fastest division; nothing when none fits.
   std::optional<Result> run_any(const std::vector<int>& cuts);
 

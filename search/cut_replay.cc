@@ -70,11 +70,12 @@ CutReplay::CutReplay(const PlanInputs& inputs, const Plan& plan, RecomputeRule r
   }
 }
 
-std::optional<CutReplay::Result> CutReplay::run(const std::vector<int>& cuts, Tells tells) {
+std::optional<CutReplay::Result> CutReplay::run(const std::vector<int>& cuts, Tells tells,
+                                                Duration slowest) {
   if (prepared_.why_not) return std::nullopt;
   with_cuts_.cuts = cuts;
-  if (recompute_) return run_divided(tells);
-  return is_cheap_ ? run_priced(tables_, recomputes_, tells) : run_evaluated();
+  if (recompute_) return run_divided(tells, slowest);
+  return is_cheap_ ? run_priced(tables_, recomputes_, tells, slowest) : run_evaluated();
 }
 
 bool CutReplay::knows_chains() const {
@@ -96,14 +97,14 @@ Plan CutReplay::with(const std::vector<int>& cuts) const {
   return plan;
 }
 
-std::optional<CutReplay::Result> CutReplay::run_divided(Tells tells) {
+std::optional<CutReplay::Result> CutReplay::run_divided(Tells tells, Duration slowest) {
   if (!recompute_->divide(with_cuts_)) return std::nullopt;
   const DividedTables divided = recompute_->tables_of(with_cuts_, tables_);
-  return run_priced(divided.tables(), divided.recomputes(), tells);
+  return run_priced(divided.tables(), divided.recomputes(), tells, slowest);
 }
 
 std::optional<CutReplay::Result> CutReplay::run_priced(const RankTables& tables, bool recomputes,
-                                                       Tells tells) {
+                                                       Tells tells, Duration slowest) {
   const StagePricing pricing = price_stages(*inputs_.profile, *wiring_, with_cuts_, tables,
                                             prepared_.kind->splits_backward());
   auto memory = memory_of_ranks(pricing.prices, held_, reserve_);
@@ -115,6 +116,10 @@ std::optional<CutReplay::Result> CutReplay::run_priced(const RankTables& tables,
     const Bytes total = memory[r].total();
     if (total > capacity_[static_cast<int>(r)]) return std::nullopt;
     fullest = std::max(fullest, total);
+  }
+  if (slowest < Duration::max() && step_bound(pricing.prices, with_cuts_, prepared_.kind->backward,
+                                              held_, inputs_.executor) > slowest) {
+    return std::nullopt;
   }
   auto replay = replayed(pricing, recomputes, tells);
   if (!replay) return std::nullopt;

@@ -52,7 +52,9 @@ class CutReplay {
   // told when it is asked for and the replay knows it; that takes about twice as long.
   enum class Tells { kStep, kChain };
   [[nodiscard]] bool knows_chains() const;
-  std::optional<Result> run(const std::vector<int>& cuts, Tells tells = Tells::kStep);
+  // Nor is there a result where a bound says that the step takes longer than `slowest`.
+  std::optional<Result> run(const std::vector<int>& cuts, Tells tells = Tells::kStep,
+                            Duration slowest = Duration::max());
   // The plan with these cuts, and its recompute as they are replayed.
   [[nodiscard]] Plan with(const std::vector<int>& cuts) const;
 
@@ -76,8 +78,9 @@ class CutReplay {
   [[nodiscard]] const RankSums& sums_of_work() const {
     return sums_of_last_ ? *sums_of_last_ : *sums_;
   }
-  std::optional<Result> run_divided(Tells tells);
-  std::optional<Result> run_priced(const RankTables& tables, bool recomputes, Tells tells);
+  std::optional<Result> run_divided(Tells tells, Duration slowest);
+  std::optional<Result> run_priced(const RankTables& tables, bool recomputes, Tells tells,
+                                   Duration slowest);
   std::optional<Result> run_evaluated();
   std::optional<TracedSimulation> replayed(const StagePricing& pricing, bool recomputes,
                                            Tells tells);

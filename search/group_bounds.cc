@@ -7,7 +7,10 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <limits>
+#include <numeric>
+#include <vector>
 
 #include "search/group_search.h"
 #include "search/plan_program.h"
@@ -33,7 +36,38 @@ BackwardKind backward_of(const Plan& plan) { return find_schedule(plan.schedule)
 }  // namespace
 
 Duration GroupBounds::before_cuts(const Plan& plan) {
-  return std::max(mean_bound(plan), memory_bound(*find_schedule(plan.schedule), plan));
+  return std::max({mean_bound(plan), whole_sections_bound(plan),
+                   memory_bound(*find_schedule(plan.schedule), plan)});
+}
+
+// A section is never divided: of the j P + 1 longest ones some rank has at least j + 1, however
+// many stages it has. With two copies of the weights two ranks share the work of a section. Books
+// alone ask for it: their groups are many more than one answer's, and it takes as long as the rest.
+Duration GroupBounds::whole_sections_bound(const Plan& plan) {
+  const ScheduleKind& kind = *find_schedule(plan.schedule);
+  if (!in_book_ || kind.recomputes || plan.copies() > 1 || plan.is_mixed()) return {};
+  return once(whole_sections_, kind.backward, [&] { return busiest_by_whole_sections(plan); });
+}
+
+Duration GroupBounds::busiest_by_whole_sections(const Plan& plan) const {
+  const std::int64_t full = first_load(plan).full;
+  if (full == 0) return {};
+  const BackwardKind backward = backward_of(plan);
+  const int samples = micro_batch_shapes(plan).front().samples;
+  const auto longest = shared_.longest_sections.get({group_.key, samples, backward}, [&] {
+    std::vector<std::int64_t> works = prices_.sums()[0].work_of(backward);
+    std::adjacent_difference(works.begin(), works.end(), works.begin());
+    works.erase(works.begin());  // before the first section
+    std::sort(works.begin(), works.end(), std::greater<>());
+    return works;
+  });
+  std::int64_t busiest = 0;
+  std::int64_t sections = 0;  // of the busiest rank
+  const auto ranks = static_cast<std::size_t>(plan.pipeline);
+  for (std::size_t next = 0; next < longest->size(); next += ranks) {
+    busiest = std::max(busiest, ++sections * (*longest)[next]);
+  }
+  return Duration{full * busiest};
 }
 
 // What all ranks together must hold, and for how long, whatever the cuts.

@@ -27,10 +27,11 @@ class GroupBounds {
  public:
   // Keeps all of them by reference. `kept`: the prices in mode "none", asked for where a schedule
   // recomputes nothing on its last rank.
-  GroupBounds(const ExecutorModel& executor, const CandidateGroup& group, const GroupPrices& prices,
-              GroupDivision& division, SearchShared& shared,
-              std::function<const GroupPrices&()> kept)
-      : executor_(executor),
+  GroupBounds(const SearchRequest& request, const ExecutorModel& executor,
+              const CandidateGroup& group, const GroupPrices& prices, GroupDivision& division,
+              SearchShared& shared, std::function<const GroupPrices&()> kept)
+      : in_book_(request.sizes.size() > 1),
+        executor_(executor),
         group_(group),
         prices_(prices),
         division_(division),
@@ -61,19 +62,22 @@ class GroupBounds {
   Duration memory_bound(const ScheduleKind& kind, const Plan& plan);
   Duration mean_bound(const Plan& plan);
   [[nodiscard]] Duration mean_of_all_work(const Plan& plan) const;
+  Duration whole_sections_bound(const Plan& plan);
+  [[nodiscard]] Duration busiest_by_whole_sections(const Plan& plan) const;
   [[nodiscard]] Duration least_but_on_last_rank(const Plan& plan) const;
   [[nodiscard]] Duration slowest_with_fill(const Plan& plan,
                                            const std::vector<int>& balanced) const;
   [[nodiscard]] Duration mean_with_fill(const Plan& plan, std::int64_t full) const;
   [[nodiscard]] Duration mixed_with_fill(const Plan& plan) const;
 
+  const bool in_book_;
   const ExecutorModel& executor_;
   const CandidateGroup& group_;
   const GroupPrices& prices_;
   GroupDivision& division_;
   SearchShared& shared_;
   std::function<const GroupPrices&()> kept_;
-  ByBackward means_, means_but_on_last_, fills_, balanced_;
+  ByBackward means_, means_but_on_last_, whole_sections_, fills_, balanced_;
   // By kind of backward, copies of the weights, and whether as needed.
   std::map<std::tuple<BackwardKind, int, bool>, std::optional<Duration>> memory_bounds_;
 };

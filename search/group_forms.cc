@@ -64,17 +64,32 @@ bool GroupForms::try_as_needed(const ScheduleKind& kind, const Plan& plan,
 std::optional<bool> GroupForms::fits_but_is_too_slow(Plan plan, const StageMemory& memory,
                                                      const HeldCounts& at_least,
                                                      const std::vector<int>& balanced) {
-  if (!work_.request.bounds || work_.may_lead(work_.any_cuts)) return std::nullopt;
+  if (!work_.request.bounds) return std::nullopt;
+  const bool in_book = work_.request.sizes.size() > 1;
+  if (!in_book && work_.may_lead(work_.any_cuts)) return std::nullopt;
   if (plan.chunks == 1) {
     const bool too_slow = slowest_stages_lose(plan, memory, at_least);
     return too_slow ? std::optional(true) : std::nullopt;
   }
   // Several stages per rank keep their balanced cuts, and take longer the more they recompute.
   plan.cuts = balanced;
+  if (in_book && plan.copies() == 1) return fits_but_loses_as_balanced(plan, memory, at_least);
+  if (work_.may_lead(work_.any_cuts)) return std::nullopt;
   const Duration least =
       compute_bound(work_.prices.sums(), plan, work_.backward, at_least, work_.inputs.executor);
   if (work_.may_matter(least, kNoMemory) || may_fit(memory, plan)) return std::nullopt;
   return work_.division.can_be_divided(plan, memory, at_least, work_.prices.sums(), balanced);
+}
+
+// Of a book, which improves the cuts of few contenders: those do not matter whose balanced cuts are
+// slower by more than better cuts gain, whatever these recompute.
+std::optional<bool> GroupForms::fits_but_loses_as_balanced(const Plan& plan,
+                                                           const StageMemory& memory,
+                                                           const HeldCounts& at_least) {
+  const Duration least =
+      work_.division.least_with_cuts(plan, memory, at_least, work_.prices.sums());
+  if (work_.may_lead(GroupWork::less_by_cuts(least)) || may_fit(memory, plan)) return std::nullopt;
+  return least < Duration::max();
 }
 
 bool GroupForms::slowest_stages_lose(const Plan& plan, const StageMemory& memory,

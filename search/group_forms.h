@@ -33,6 +33,9 @@ class GroupForms {
   [[nodiscard]] std::optional<bool> fits_but_is_too_slow(Plan plan, const StageMemory& memory,
                                                          const HeldCounts& at_least,
                                                          const std::vector<int>& balanced);
+  [[nodiscard]] std::optional<bool> fits_but_loses_as_balanced(const Plan& plan,
+                                                               const StageMemory& memory,
+                                                               const HeldCounts& at_least);
   [[nodiscard]] bool slowest_stages_lose(const Plan& plan, const StageMemory& memory,
                                          const HeldCounts& at_least);
   [[nodiscard]] Priced priced(const Plan& plan);

@@ -22,6 +22,10 @@
 namespace penstock {
 namespace {
 
+// Of a book: more than so many chunks are tried only where the bubble that these leave, P - 1 of
+// their stages, is more than such a part of the step.
+constexpr std::int64_t kFewChunks = 4, kLeastGain = 32;
+
 class GroupSearch {
  public:
   explicit GroupSearch(GroupWork& work) : work_(work), forms_(work), asked_(work.base) {}
@@ -35,11 +39,31 @@ class GroupSearch {
     const auto choices =
         schedule_choices(work_.request, static_cast<int>(work_.inputs.profile->sections.size()),
                          work_.base.pipeline, work_.group.chunks, work_.key.splitting_may_pay);
-    for (const ScheduleChoice& choice : choices) try_schedule(choice);
+    for (const ScheduleChoice& choice : choices) {
+      if (!left_out_of_book(choice)) try_schedule(choice);
+    }
     return std::move(work_.result);
   }
 
  private:
+  // Of many chunks in a book: those whose schedule lost with fewer of them by a bound that is the
+  // same for any number, and those that spare too small a bubble.
+  bool left_out_of_book(const ScheduleChoice& choice) {
+    if (!work_.result.only_leaders_count || work_.request.sizes.size() < 2) return false;
+    const auto variants =
+        static_cast<std::int64_t>(work_.shardings.size() * work_.placements.size());
+    if (choice.kind == lost_) {
+      work_.result.bounded += variants;
+      return true;
+    }
+    const std::int64_t micro_batches = first_load(work_.base).micro_batches;
+    if (work_.base.pipeline * kLeastGain > kFewChunks * micro_batches) return false;
+    work_.result.rejected.add(
+        "more than 4 stages per rank, in a book: the bubble that they spare is too small", variants,
+        work_.base);
+    return true;
+  }
+
   void try_schedule(const ScheduleChoice& choice) {
     asked_.schedule = choice.kind->name;
     asked_.chunks = choice.chunks;
@@ -78,7 +102,10 @@ class GroupSearch {
 
   // By bounds that need no counts, the cheapest first.
   bool loses_before_counts(const ScheduleChoice& choice, const Plan& plan) {
-    if (loses(work_.bounds.before_cuts(plan)) || loses(work_.bounds.with_fill(plan))) return true;
+    if (loses(work_.bounds.before_cuts(plan)) || loses(work_.bounds.with_fill(plan))) {
+      lost_ = choice.kind;
+      return true;
+    }
     if (plan.chunks == 1 &&
         loses(work_.bounds.by_balanced_cuts(plan, work_.balanced_cuts_of(plan)))) {
       return true;
@@ -267,6 +294,7 @@ class GroupSearch {
 
   GroupWork& work_;
   GroupForms forms_;
+  const ScheduleKind* lost_ = nullptr;  // before its cuts, whatever its chunks
   Plan asked_;  // the group's, with the schedule at hand: to copy a plan costs more than a bound
 };
 

@@ -27,6 +27,8 @@ struct SearchShared {
   ProgramCache programs;
   // (key, samples of the largest micro-batch, P, V, map of stages, backward) -> cuts
   Memo<std::tuple<int, int, int, int, StageMap, BackwardKind>, std::vector<int>> balanced;
+  // (key, samples of the largest micro-batch, backward) -> work of the sections, the longest first
+  Memo<std::tuple<int, int, BackwardKind>, std::vector<std::int64_t>> longest_sections;
   // (runs of ranks, samples of the largest micro-batch, V, map of stages, backward) -> cuts
   Memo<std::tuple<std::vector<RankRun>, int, int, StageMap, BackwardKind>, std::vector<int>>
       mixed_balanced;

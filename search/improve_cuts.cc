@@ -38,6 +38,8 @@ constexpr int kMostLost = 44, kLostByReplay = 3;
 // From an optimum: so many draws of random moves until one leads on, and every so many times the
 // replay of wherever they lead.
 constexpr int kMostDraws = 200, kKicksPerReplay = 5;
+// Where a search ends once replays gain too little: how often it looks.
+constexpr int kReplaysPerLook = 64;
 // With many stages per rank the way down is long: so many times the replays more may be spent on
 // it.
 constexpr int kMoreToDescend = 5;
@@ -100,7 +102,7 @@ class CutSearch {
     const Point first = starts_.front();  // the plan's own, if they fit
     std::stable_sort(starts_.begin(), starts_.end(), is_better);
     Point best = starts_.front();
-    next_look_ = left_ - budget_.replays;
+    next_look_ = left_ - kReplaysPerLook;
     fastest_before_ = fastest_;
     for (Point& start : starts_) {
       descend(start);
@@ -188,13 +190,18 @@ class CutSearch {
     kAny,  // where cuts do not fit, the recompute may be divided: where all are tried, so that no
            // plan with less memory is faster
   };
-  std::optional<Point> tried(std::vector<int> cuts, Forms forms = Forms::kAsGiven) {
+  // Cuts that a bound says to be slower than `slowest` are not replayed, but count as tried.
+  std::optional<Point> tried(std::vector<int> cuts, Forms forms = Forms::kAsGiven,
+                             Duration slowest = Duration::max()) {
     if (left_ <= 0 || !tried_.insert(cuts).second) return std::nullopt;
-    left_ -= replay_.knows_chains() && forms == Forms::kAsGiven ? kReplaysPerChain : 1;
+    const bool tells = replay_.knows_chains() && forms == Forms::kAsGiven;
+    left_ -= tells ? kReplaysPerChain : 1;
     if (budget_.trainer != nullptr && taken_by_trainer(cuts) != cuts) return std::nullopt;
     const auto result =
-        forms == Forms::kAny ? forms_.run_any(cuts) : forms_.run(cuts, CutReplay::Tells::kChain);
-    if (result && forms == Forms::kAsGiven) model_->add(cuts, result->replayed);
+        forms == Forms::kAny
+            ? forms_.run_any(cuts)
+            : forms_.run(cuts, tells ? CutReplay::Tells::kChain : CutReplay::Tells::kStep, slowest);
+    if (result && tells) model_->add(cuts, result->replayed);
     if (!result || (budget_.memory && result->replayed.memory > *budget_.memory)) {
       return std::nullopt;
     }
@@ -220,10 +227,10 @@ class CutSearch {
     return sum;
   }
 
-  // Whether the last budget of replays gained too little to spend another: then none is left.
+  // Whether the last few replays gained too little to spend more: then none is left.
   bool stalls() {
     if (budget_.least_gain <= 0.0 || left_ > next_look_) return false;
-    next_look_ = left_ - budget_.replays;
+    next_look_ = left_ - kReplaysPerLook;
     const Duration gained = fastest_before_ - fastest_;
     fastest_before_ = fastest_;
     if (gained >= scaled(fastest_, budget_.least_gain)) return false;
@@ -264,7 +271,7 @@ class CutSearch {
         if (!make_move(move, cuts) || tried_.contains(cuts)) continue;
         if (replay_.bound(cuts) > now.result.step_time) continue;
         ++tries;
-        auto point = tried(std::move(cuts));
+        auto point = tried(std::move(cuts), Forms::kAsGiven, now.result.step_time);
         if (!point || !is_better(*point, now)) continue;
         now = std::move(*point);
         moved = true;

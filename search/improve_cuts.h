@@ -24,8 +24,8 @@ struct CutBudget {
   // Only plans that are faster count: what is so far from it that cuts cannot make up for it is
   // given up early.
   std::optional<Duration> to_beat{};
-  // With nothing to beat: `replays` more are spent only if the last so many made the step shorter
-  // by this part of it.
+  // More than 0: the search ends once a few replays have made the step shorter by less than this
+  // part of it.
   double least_gain = 0.0;
   const Trainer* trainer = nullptr;  // only cuts and recompute that its files can say
 };
