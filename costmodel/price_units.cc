@@ -6,6 +6,11 @@
 //   forward   AG_1 + sum of max(F_i, AG_i+1)
 //   backward  sum of max(B_i, AG_i-1 + RS_i+1) + RS_1      (section L is still whole)
 //
+// Where the backward does not gather ahead (BACKWARD_POST of the first FSDP, which Composer asks
+// for), AG_i-1 begins when B_i has ended, before RS_i on the same communicator:
+//
+//   backward  sum of (max(B_i, RS_i+1) + AG_i-1) + RS_1
+//
 // Copies between the buffers of the collectives and the tensors of a section are compute.
 // Where a processor carries its messages itself (ClusterSpec::measured_executor) nothing runs
 // beside compute: the collective's thread and the one that computes take turns, so that all of a
@@ -15,6 +20,7 @@
 #include "costmodel/price_units.h"
 
 #include <algorithm>
+#include <string_view>
 
 #include "core/values/held_parameters.h"
 #include "core/values/term_names.h"
@@ -41,14 +47,14 @@ double busy_share(const std::vector<Collective>& groups) {
   return leaves_node ? kBusyBetweenNodes : kBusyInNode;
 }
 
-// Its backwards hold sums of gradients over micro-batches, as estimates of compiled code do.
-bool prices_sums(const ModelProfile& profile) {
+// Any section has a term of that name.
+bool has_term(const ModelProfile& profile, std::string_view name) {
   return std::any_of(
-      profile.section_types.begin(), profile.section_types.end(), [](const SectionType& type) {
+      profile.section_types.begin(), profile.section_types.end(), [&](const SectionType& type) {
         if (type.measurements.empty()) return false;
         const std::vector<TimeTerm>& terms = type.measurements.front().terms;  // as of all its rows
         return std::any_of(terms.begin(), terms.end(),
-                           [](const TimeTerm& term) { return term.name == kGradientSums; });
+                           [&](const TimeTerm& term) { return term.name == name; });
       });
 }
 
@@ -73,7 +79,9 @@ class Traffic {
     // Of a measured profile nobody said that NCCL does it.
     shares_processors_ = !carries_messages_ && profile.training.bucket_parameters > 0;
     copy_rate_ = copies ? kCopyShare * device.memory_bandwidth.value : 0;
-    adds_gradients_ = prices_sums(profile);
+    // Backwards hold sums of gradients over micro-batches, as estimates of compiled code do.
+    adds_gradients_ = has_term(profile, kGradientSums);
+    gathers_late_ = has_term(profile, kGathersWaitedFor);
     for (std::size_t type = 0; type < of_type_.size(); ++type) of_type_[type] = of(type);
   }
 
@@ -91,6 +99,7 @@ class Traffic {
 
   [[nodiscard]] UnitTimes of(std::size_t type) const {
     UnitTimes unit;
+    unit.gathers_late = gathers_late_;
     const auto held =
         held_parameters(profile_.section_types[type], plan_.tensor, plan_.other_degrees());
     if (!held) return unit;  // of no section of the plan
@@ -116,7 +125,9 @@ class Traffic {
       const Duration gather = slowest(cluster, CollectiveKind::kAllGather, holders.shard, weights);
       unit.gather += gather;
       unit.gather_busy += scaled(gather, busy);
-      unit.gather_copy += copy_time(weights + weights);
+      // The first FSDP, which alone knows of BACKWARD_POST, gathers into one flat tensor and uses
+      // views of it (torch/distributed/fsdp/_flat_param.py).
+      if (!gathers_late_) unit.gather_copy += copy_time(weights + weights);
     }
     const Duration scatter =
         scaled(slowest(cluster, CollectiveKind::kReduceScatter, holders.shard, gradients),
@@ -154,6 +165,7 @@ class Traffic {
   // Backwards hold the reading and writing of gradients that they add to. FSDP adds up shards only:
   // its copies take the place of that.
   bool adds_gradients_ = false;
+  bool gathers_late_ = false;
   double copy_rate_ = 0.0;
   std::vector<UnitTimes> of_type_;
 };
@@ -187,12 +199,14 @@ Duration backward_of(const std::vector<UnitTimes>& units) {
   for (std::size_t i = units.size(); i-- > 0;) {
     const bool is_last = i + 1 == units.size();
     const Duration gathers = i > 0 ? units[i - 1].gather : Duration{};
+    const bool late = i > 0 && units[i - 1].gathers_late;
     const Duration scatters = is_last ? Duration{} : units[i + 1].scatter;
     if (!is_last) reductions.add(time + scatters, units[i + 1].reduce);
     const Duration copies = units[i].scatter_copy + (is_last ? Duration{} : units[i].gather_copy);
-    Duration busy = i > 0 ? units[i - 1].gather_busy : Duration{};
+    Duration busy = i > 0 && !late ? units[i - 1].gather_busy : Duration{};
     if (!is_last) busy += units[i + 1].scatter_busy;
-    time += std::max(units[i].backward + copies + busy, gathers + scatters);
+    const Duration compute = units[i].backward + copies + busy;
+    time += late ? std::max(compute, scatters) + gathers : std::max(compute, gathers + scatters);
   }
   time += units.front().scatter;
   reductions.add(time, units.front().reduce);

@@ -22,6 +22,8 @@ struct UnitTimes {
   // Of the gather and of the scatter, what keeps busy whoever computes beside them: a rank's
   // processor that carries its messages itself, or the processors that NCCL's kernels take.
   Duration gather_busy{}, scatter_busy{};
+  // Gathered for its backward when that of the section behind it has ended.
+  bool gathers_late = false;
 };
 
 struct UnitsTime {

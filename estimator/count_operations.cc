@@ -212,14 +212,43 @@ Bytes tokens_bytes(const Architecture& model, const CountKey& key) {
   return whole(tokens(key) * model.hidden * key.element_bytes);
 }
 
+// PyTorch's context parallelism (torch/distributed/tensor/experimental/_attention.py). Key-value
+// heads are repeated before it (torchtitan's repeat_kv), so that they move as often as queries have
+// heads; every part's output is merged in 32 bits.
+bool torch_divides_sequences(const CountKey& key) {
+  return key.torch_collectives && key.context_degree > 1;
+}
+
 // Keys and values of a rank's own tokens, latent ones as attention takes them.
 Bytes ring_bytes(const Architecture& model, const CountKey& key) {
   if (key.context_degree == 1) return {};
+  const int heads = torch_divides_sequences(key) ? model.heads : model.key_value_heads;
   const double of_token =
       model.latent ? real(model.heads) * (model.latent->content_width + model.latent->rotary_width +
                                           model.latent->value_width)
-                   : 2.0 * model.key_value_heads * model.head_width;
+                   : 2.0 * heads * model.head_width;
   return whole(tokens(key) * of_token * key.element_bytes / key.tensor_degree);
+}
+
+// Bytes that one kernel per operation moves around the parts, C of them. Forward (_SDPAMerger), per
+// number of the output: of each part but the first to 32 bits 2 + 4, difference 4 + 4 + 4, times
+// the sigmoid 4 + 4, sum 4 + 4 + 4; of the first 2 + 4, at the end 4 + 2; keys and values joined
+// for the gather 2 (2 + 2). Backward, of each part: gradients of queries added 4 + 2 + 4; those of
+// keys and values, 2 numbers, half of them added 5, put beside the other half 4 + 4, joined to be
+// sent 4 + 4.
+double merged_bytes(const Architecture& model, const CountKey& key, bool backward) {
+  if (!torch_divides_sequences(key)) return 0.0;
+  const double parts = key.context_degree;
+  const double outputs = tokens(key) * real(attention_of(model).value) / key.tensor_degree;
+  return outputs * (backward ? 52.0 * parts : 38.0 * (parts - 1.0) + 20.0);
+}
+
+// What of keys and values is there while a layer works, in those of its own tokens: what arrives
+// and what leaves, in the backward their gradients beside them. PyTorch's has those of all ranks,
+// three copies of gradients in 32 bits (added up, arriving and sent), and in 32 bits the output and
+// the gradients of queries, each half as many numbers.
+double ring_copies(const CountKey& key) {
+  return torch_divides_sequences(key) ? key.context_degree + 3.0 * 2.0 + 2.0 : 4.0;
 }
 
 // What goes to other ranks where they divide heads during attention.
@@ -329,6 +358,40 @@ double layer_bytes(const Architecture& model, LayerKind kind, const CountKey& ke
   return (tokens(key) * eager_passes(model, kind, key) + weights) * e + score_bytes(model, key);
 }
 
+// Bytes per element that kernels which are not fused move beyond those counted as fused, forward.
+// RMS norm (rms_norm of ATen's layer_norm.cpp, until 2025 one kernel per step): to 32 bits 2 + 4,
+// square 4 + 4, mean 4, times the root 4 + 4, to 16 bits 4 + 2, times the weight 2 + 2; fused 2
+// + 2. A layer norm is one kernel anyway. Rotary positions: to 32 bits 2 + 4, times the angles 4 +
+// 4, back 4 + 2; fused 2 + 2. A gate: silu 2 + 2, product 4 + 2; fused 4 + 2. The backward moves
+// twice that, as of fused ones.
+constexpr double kUnfusedNorm = 32.0, kUnfusedRotary = 16.0, kUnfusedGate = 4.0;
+// Of a logit: to 32 bits 2 + 4, log softmax 3 * 4; backward: of the chosen one 4, of the softmax
+// 3 * 4, to 16 bits 4 + 2; as one kernel each 4 * 4 and 2 * 4 are counted.
+constexpr double kUnfusedLossForward = 2.0, kUnfusedLossBackward = 14.0;
+// What an RMS norm keeps besides, per element: its input in 32 bits for the one in 16, and what is
+// times the weight.
+constexpr double kUnfusedNormKept = 4.0;
+
+bool has_unfused_norms(const Architecture& model, const CountKey& key) {
+  return key.unfused && !model.norm_bias;
+}
+
+// Queries and keys, per token, that are turned by their positions.
+double turned_elements(const Architecture& model) {
+  if (model.position_rows > 0) return 0.0;  // positions are added to the embedding
+  if (model.latent) return (model.heads + 1.0) * model.latent->rotary_width;
+  return (real(model.heads) + model.key_value_heads) * model.head_width;
+}
+
+double unfused_bytes(const Architecture& model, LayerKind kind, const CountKey& key) {
+  if (!key.unfused) return 0.0;
+  const double h = model.hidden, t = key.tensor_degree;
+  const double norms = has_unfused_norms(model, key) ? 2.0 * kUnfusedNorm * h / divided(key) : 0.0;
+  const double gated =
+      model.matrices == 3 ? real(perceptron_of(model, kind).met) / t * kUnfusedGate : 0.0;
+  return tokens(key) * (norms + kUnfusedRotary * turned_elements(model) / t + gated);
+}
+
 double flops_of(const std::vector<Product>& products) {
   double sum = 0.0;
   for (const Product& product : products) sum += product.flops();
@@ -351,6 +414,7 @@ RecomputeCounts count_selective(const Architecture& model, LayerKind kind, const
   if (gated) out.again.products.push_back({tokens(key), met, h, 1.0});
   // What was scattered is kept.
   out.again.bytes = layer.forward.bytes;
+  out.again.unfused = layer.forward.unfused;
   out.again.copies = torch_copies(model, key, 2);
   const double kept = (gated ? 2.0 : 1.0) * h / divided(key) + 2.0 * value + keys + met;
   out.stash = std::min(layer.stash, whole(tokens(key) * kept * e + kept_scores(model, key)));
@@ -466,6 +530,7 @@ SectionCounts count_embedding(const Architecture& model, const CountKey& key) {
 
 SectionCounts count_layer(const Architecture& model, LayerKind kind, const CountKey& key) {
   SectionCounts counts;
+  const double h = model.hidden;
   counts.parameters = layer_parameters(model, kind, key.tensor_degree);
   counts.forward.products = layer_products(model, kind, key);
   counts.forward.scores = score_flops(model, key);
@@ -476,7 +541,10 @@ SectionCounts count_layer(const Architecture& model, LayerKind kind, const Count
   counts.weight_share = 0.5 * products / (products + counts.backward.scores);
   counts.forward.bytes = layer_bytes(model, kind, key);
   counts.backward.bytes = 2.0 * counts.forward.bytes;
-  counts.forward.copies = counts.backward.copies = torch_copies(model, key, 4);
+  counts.forward.unfused = unfused_bytes(model, kind, key);
+  counts.backward.unfused = 2.0 * counts.forward.unfused;
+  counts.forward.copies = torch_copies(model, key, 4) + merged_bytes(model, key, false);
+  counts.backward.copies = torch_copies(model, key, 4) + merged_bytes(model, key, true);
   counts.backward.sums = summed_bytes(counts.forward.products, key);
   counts.forward.reduced = counts.backward.reduced = reduced_bytes(model, key);
   if (key.tensor_degree > 1) counts.traffic = layer_traffic(model, kind, key);
@@ -486,8 +554,10 @@ SectionCounts count_layer(const Architecture& model, LayerKind kind, const Count
   counts.exchanged = exchanged_bytes(model, key);
   counts.experts = dispatched(model, kind, key);
   count_layer_memory(model, kind, key, counts);
-  // What arrives and what leaves; in the backward their gradients beside them.
-  counts.working_peak += counts.ring * 4;
+  if (has_unfused_norms(model, key)) {
+    counts.stash = counts.stash + whole(tokens(key) * 2.0 * kUnfusedNormKept * h / divided(key));
+  }
+  counts.working_peak += whole(real(counts.ring.count) * ring_copies(key));
   return counts;
 }
 
@@ -557,6 +627,14 @@ SectionCounts count_end(const Architecture& model, EndKind kind, const CountKey&
   counts.forward.bytes = around + (key.loss_in_place ? in_place : forward * kLogitBytes * logits);
   counts.backward.bytes =
       2.0 * around + (key.loss_in_place ? in_place : backward * kLogitBytes * logits);
+  if (key.eager_loss) {
+    counts.forward.unfused = kUnfusedLossForward * logits;
+    counts.backward.unfused = kUnfusedLossBackward * logits;
+  }
+  if (has_unfused_norms(model, key)) {
+    counts.forward.unfused += kUnfusedNorm * tokens(key) * h;
+    counts.backward.unfused += 2.0 * kUnfusedNorm * tokens(key) * h;
+  }
   if (key.tensor_degree > 1) {
     const Bytes loss = whole(kLogitBytes * tokens(key));
     counts.traffic = torch_gathers(key) ? traffic_of_torch_head(tokens_bytes(model, key), loss)
@@ -566,7 +644,10 @@ SectionCounts count_end(const Architecture& model, EndKind kind, const CountKey&
   const double kept_logits = (key.loss_in_place ? e : kLogitBytes) * logits;
   counts.stash = whole(2.0 * tokens(key) * h * e + kept_logits);
   counts.weight_stash = whole((tokens(key) * h + logits) * e);
-  const double of_loss = std::max((e + kLogitBytes) * logits, e * logits + e * products);
+  // The gradients of the logits in 16 bits and in 32, those of the softmax beside them where the
+  // loss is no single kernel.
+  const double beside = key.eager_loss ? e : 0.0;
+  const double of_loss = std::max((e + kLogitBytes + beside) * logits, e * logits + e * products);
   // Sequence parallelism gathers the head's input, and has its whole gradient to scatter.
   const double gathered = key.sequence_parallel ? 2.0 * tokens(key) * h * e : 0.0;
   counts.working_peak = whole(gathered + (key.loss_in_place ? e * products : of_loss));

@@ -49,6 +49,11 @@ struct CountKey {
   int gradient_bytes = 0;
   // Tensor parallelism of PyTorch (section_traffic.h).
   bool torch_collectives = false;
+  // In 16 bits, one kernel per operation where `eager` is not set: passes that fused kernels save
+  // are counted apart.
+  bool unfused = false;
+  // Of the loss likewise.
+  bool eager_loss = false;
 };
 
 // Of one layer's products or of its experts', which are one kernel.
@@ -71,6 +76,7 @@ struct Work {
   double cast = 0.0;              // of them by casts to 8 bits
   double sums = 0.0;              // read and written by sums of gradients over micro-batches
   double copies = 0.0;            // likewise by copies of what collectives move
+  double unfused = 0.0;           // likewise by kernels that are not fused, beyond `bytes`
   double reduced = 0.0;  // bytes per rank over the links of the tensor-parallel group, when times
                          // are to hold its collectives (as measured ones do)
   [[nodiscard]] double product_flops() const;

@@ -166,6 +166,7 @@ WorkTimes times_of(const Work& work, Direction direction, Place place, const Rat
   times.casts = work.cast / (terms.memory * rates.device->memory_bandwidth.value);
   times.sums = work.sums / (kStreamShare * rates.device->memory_bandwidth.value);
   times.copies = work.copies / (kStreamShare * rates.device->memory_bandwidth.value);
+  times.unfused = work.unfused / (kStreamShare * rates.device->memory_bandwidth.value);
   times.attention = work.scores / (direction == Direction::kForward ? rates.forward_scores
                                                                     : rates.backward_scores);
   times.memory = work.bytes / (terms.memory * rates.device->memory_bandwidth.value);

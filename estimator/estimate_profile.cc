@@ -56,6 +56,7 @@ constexpr std::array kTerms{std::pair{"matrix products", &WorkTimes::products},
                             std::pair{"casts to 8 bits", &WorkTimes::casts},
                             std::pair{kGradientSums, &WorkTimes::sums},
                             std::pair{"copies of collectives", &WorkTimes::copies},
+                            std::pair{"kernels that are not fused", &WorkTimes::unfused},
                             std::pair{"routing", &WorkTimes::routing},
                             std::pair{"launches", &WorkTimes::launches}};
 
@@ -172,9 +173,12 @@ class ProfileEstimate {
     sources[kTraining] = {
         "training", Origin::kAssumed,
         half ? "mixed precision with AdamW: per parameter 2 bytes weight, " +
-                   std::to_string(request_.gradient_bytes) +
-                   " gradient, 12 master copy and two moments"
-             : "float32 with AdamW: per parameter 4 bytes weight, 4 gradient, 8 two moments",
+                   std::to_string(request_.gradient_bytes) + " gradient, " +
+                   std::to_string(optimizer_bytes()) +
+                   (request_.optimizer_bytes ? " optimizer" : " master copy and two moments")
+             : "float32 with AdamW: per parameter 4 bytes weight, 4 gradient, " +
+                   std::to_string(optimizer_bytes()) +
+                   (request_.optimizer_bytes ? " optimizer" : " two moments"),
         ""};
   }
 
@@ -192,7 +196,7 @@ class ProfileEstimate {
     TrainingState& state = estimate_.profile.training;
     state.bytes_per_parameter = {half ? 2 : 4};
     state.bytes_per_gradient = {gradient_bytes()};
-    state.optimizer_bytes_per_parameter = {half ? 12 : 8};
+    state.optimizer_bytes_per_parameter = {optimizer_bytes()};
     state.bucket_parameters = kBucketParameters;
     state.source = kTraining;
   }
@@ -264,15 +268,34 @@ class ProfileEstimate {
             float8_ != nullptr,
             loss_in_place(),
             curve_.eager ? 0 : gradient_bytes(),
-            request_.torch_collectives};
+            request_.torch_collectives,
+            request_.eager_kernels && !curve_.eager,
+            loss() == LossKind::kEager};
   }
 
   [[nodiscard]] int gradient_bytes() const {
     return bytes_of(request_.arithmetic) == 2 ? request_.gradient_bytes : 4;
   }
 
+  [[nodiscard]] int optimizer_bytes() const {
+    return request_.optimizer_bytes.value_or(bytes_of(request_.arithmetic) == 2 ? 12 : 8);
+  }
+
   // llm-foundry's default for MPT (loss_fn: fused_crossentropy).
-  [[nodiscard]] bool loss_in_place() const { return model_.family == "MPT" && !curve_.eager; }
+  [[nodiscard]] bool loss_in_place() const { return loss() == LossKind::kInPlace; }
+
+  [[nodiscard]] LossKind loss() const {
+    if (curve_.eager) return LossKind::kApart;  // its passes are counted so
+    if (request_.loss) return *request_.loss;
+    if (model_.family == "MPT") return LossKind::kInPlace;
+    return request_.eager_kernels ? LossKind::kEager : LossKind::kApart;
+  }
+
+  // Composer's default (fsdp_config: backward_prefetch: BACKWARD_POST), under which llm-foundry
+  // trains MPT.
+  [[nodiscard]] bool gathers_late() const {
+    return !request_.gathers_ahead.value_or(model_.family != "MPT");
+  }
 
   // Without the collectives, which are priced from the cluster's links.
   [[nodiscard]] WorkTimes times(Work work, Direction direction, Place place) const {
@@ -296,6 +319,7 @@ class ProfileEstimate {
     m.forward.median = rounded(forward.sum());
     m.fused_backward = Timing{rounded(backward.sum()), Duration{}};
     m.terms = terms_of(forward, backward);
+    if (gathers_late()) m.terms.push_back({kGathersWaitedFor, {}, {}, {}});
     m.weight_gradient_share = counts.weight_share;
     m.tensor_traffic = counts.traffic;
     for (TensorTraffic& each : m.tensor_traffic) each.recompute = 0;
@@ -326,7 +350,9 @@ class ProfileEstimate {
                                 ? WorkTimes{}
                                 : times(counts.again, Direction::kForward, Place::kLayer);
     m.recompute_time.median = rounded(again.sum());
-    for (TimeTerm& term : m.terms) term.recompute = rounded(again.*member_of(term.name));
+    for (TimeTerm& term : m.terms) {
+      if (term.name != kGathersWaitedFor) term.recompute = rounded(again.*member_of(term.name));
+    }
     if (m.ring && again.attention > 0.0) {
       m.ring->beside_recompute = rounded(again.attention / m.context_degree);
     }
@@ -410,9 +436,21 @@ class ProfileEstimate {
       }
     }
     if (loss_in_place()) {
+      list.emplace_back("the loss is one kernel that leaves its gradients in the logits' place" +
+                        std::string(request_.loss ? "" : " (llm-foundry's default)"));
+    }
+    if (gathers_late()) {
       list.emplace_back(
-          "the loss is one kernel that leaves its gradients in the logits' place "
-          "(llm-foundry's default)");
+          "sharded weights: a backward does not gather those of the next section while it computes "
+          "one (Composer's BACKWARD_POST)");
+    }
+    if (request_.eager_kernels && !curve_.eager) {
+      list.emplace_back(
+          "kernels that are not fused: one per operation of norms, rotary positions "
+          "and gates");
+    }
+    if (loss() == LossKind::kEager) {
+      list.emplace_back("the loss is one kernel per operation: 12 bytes a logit at once");
     }
     list.push_back(selective_text());
     list.emplace_back(

@@ -63,7 +63,9 @@ class RankTerms {
                   plan.device_of_rank(rank_), i < end_of_recomputed ? plan.recompute : "none");
       if (m == nullptr || m->terms.empty()) return false;
       const double scale = static_cast<double>(plan.micro_batch_size) / m->micro_batch_size;
-      for (const TimeTerm& term : m->terms) add(term, scale);
+      for (const TimeTerm& term : m->terms) {
+        if (term.forward + term.backward + term.recompute > Duration{}) add(term, scale);
+      }
     }
     const int full_size = shapes_of_kind(plan, rank_ / plan.pipeline).first;
     const ComputePrice& price = file_.prices.compute_of(stage, full_size);

@@ -110,6 +110,28 @@ std::optional<ClusterSpec> assumed_cluster(const DeviceSheet& sheet, const PlanF
   return {};
 }
 
+// The settings, and those with one of the rarer options each.
+void add_rarer(std::vector<EstimateSettings>& all) {
+  const std::vector<EstimateSettings> usual = all;
+  const auto add = [&](const auto& change) {
+    for (EstimateSettings settings : usual) {
+      if (settings.attention) continue;
+      change(settings);
+      all.push_back(std::move(settings));
+    }
+  };
+  add([](EstimateSettings& settings) { settings.kernels = "eager"; });
+  for (const std::string& loss : loss_names()) {
+    add([&](EstimateSettings& settings) { settings.loss = loss; });
+  }
+  for (const std::string& prefetch : prefetch_names()) {
+    add([&](EstimateSettings& settings) { settings.fsdp_prefetch = prefetch; });
+  }
+  for (const int bytes : {4, 6, 8, 10}) {
+    add([&](EstimateSettings& settings) { settings.optimizer_bytes = std::to_string(bytes); });
+  }
+}
+
 // What was asked for besides the model: it does not stand in the plan, but it is the one that gives
 // its prices.
 std::vector<EstimateSettings> settings_tried(const DeviceSheet& sheet, bool has_tensors) {
@@ -139,6 +161,7 @@ std::vector<EstimateSettings> settings_tried(const DeviceSheet& sheet, bool has_
     settings.torch_collectives = true;
     all.push_back(std::move(settings));
   }
+  add_rarer(all);
   return all;
 }
 

@@ -26,6 +26,7 @@ namespace penstock {
 namespace {
 
 constexpr double kMostImbalance = 1000.0;
+constexpr int kMostOptimizerBytes = 64;
 
 // "NVIDIA A100-SXM4-80GB", as drivers and clouds call it, is "a100-sxm-80gb".
 std::string without_maker(const std::string& name) {
@@ -243,6 +244,23 @@ int gradient_bytes_of(const std::string& text) {
   bad_option("--gradients", fmt::format("unknown '{}'", text), joined(gradient_names(), ", "));
 }
 
+bool are_eager(const std::string& text) {
+  if (text == "eager" || text == "compiled") return text == "eager";
+  bad_option("--kernels", fmt::format("unknown '{}'", text), joined(kernel_names(), ", "));
+}
+
+LossKind loss_of(const std::string& text) {
+  if (text == "apart") return LossKind::kApart;
+  if (text == "in-place") return LossKind::kInPlace;
+  if (text == "eager") return LossKind::kEager;
+  bad_option("--loss", fmt::format("unknown '{}'", text), joined(loss_names(), ", "));
+}
+
+bool are_gathered_ahead(const std::string& text) {
+  if (text == "backward-pre" || text == "backward-post") return text == "backward-pre";
+  bad_option("--fsdp-prefetch", fmt::format("unknown '{}'", text), joined(prefetch_names(), ", "));
+}
+
 int largest_node(const ClusterSpec& cluster) {
   int most = 1;
   for (const NodeType& type : cluster.node_types) most = std::max(most, type.devices);
@@ -339,6 +357,13 @@ EstimatedModel estimate_model(const Loaded<Json>& config, const EstimateSettings
                    "--sequence-length 2048");
   }
   request.torch_collectives = settings.torch_collectives;
+  if (settings.kernels) request.eager_kernels = are_eager(*settings.kernels);
+  if (settings.loss) request.loss = loss_of(*settings.loss);
+  if (settings.fsdp_prefetch) request.gathers_ahead = are_gathered_ahead(*settings.fsdp_prefetch);
+  if (settings.optimizer_bytes) {
+    request.optimizer_bytes =
+        parse_int("--optimizer-bytes", *settings.optimizer_bytes, 0, kMostOptimizerBytes);
+  }
   request.context_degrees = settings.context_degrees;
   set_experts(settings, request);
   estimated.estimate = estimate_of(estimated);
@@ -405,6 +430,9 @@ const char* takers_of(ErrorBasis basis) {
 }  // namespace
 
 std::vector<std::string> gradient_names() { return {"float32", "bfloat16"}; }
+std::vector<std::string> kernel_names() { return {"compiled", "eager"}; }
+std::vector<std::string> loss_names() { return {"apart", "in-place", "eager"}; }
+std::vector<std::string> prefetch_names() { return {"backward-pre", "backward-post"}; }
 std::vector<std::string> attention_names() {
   return {"flash1", "flash2", "flash3", "cudnn", "eager"};
 }

@@ -19,6 +19,7 @@ struct EstimateSettings {
   std::vector<int> context_degrees{1};  // C
   std::vector<int> expert_degrees{1};   // EP
   std::optional<std::string> expert_imbalance, expert_dispatch;
+  std::optional<std::string> kernels, loss, optimizer_bytes, fsdp_prefetch;
   bool torch_collectives = false;        // TP as PyTorch has it
   const ClusterSpec* cluster = nullptr;  // null: the device's own node
 };
@@ -35,6 +36,10 @@ void add_device(EstimatedModel& estimated, const EstimatedModel& other);
 
 // Names of --gradients: what the gradients of a model in 16 bits are summed up in.
 std::vector<std::string> gradient_names();
+// Of --kernels, --loss and --fsdp-prefetch.
+std::vector<std::string> kernel_names();
+std::vector<std::string> loss_names();
+std::vector<std::string> prefetch_names();
 // Of --attention.
 std::vector<std::string> attention_names();
 

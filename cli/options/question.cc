@@ -120,7 +120,10 @@ void use_measurements(Question& question, const SearchOptions& options, const Lo
   for (const auto& [name, value] :
        {std::pair{"--attention", &options.attention}, std::pair{"--gradients", &options.gradients},
         std::pair{"--expert-imbalance", &options.expert_imbalance},
-        std::pair{"--expert-dispatch", &options.expert_dispatch}}) {
+        std::pair{"--expert-dispatch", &options.expert_dispatch},
+        std::pair{"--kernels", &options.kernels}, std::pair{"--loss", &options.loss},
+        std::pair{"--optimizer-bytes", &options.optimizer_bytes},
+        std::pair{"--fsdp-prefetch", &options.fsdp_prefetch}}) {
     if (*value) {
       bad_option(name, "this profile was measured, with what it had",
                  "leave it out, or give a config.json");
@@ -160,6 +163,10 @@ void use_estimate(Question& question, const SearchOptions& options, const Loaded
       options.expert_degrees.empty() ? kSearchedExperts : options.expert_degrees;
   settings.expert_imbalance = options.expert_imbalance;
   settings.expert_dispatch = options.expert_dispatch;
+  settings.kernels = options.kernels;
+  settings.loss = options.loss;
+  settings.optimizer_bytes = options.optimizer_bytes;
+  settings.fsdp_prefetch = options.fsdp_prefetch;
   settings.torch_collectives = options.trainer && has_torch_tensors(*options.trainer);
   if (options.cluster) {
     question.cluster = load_cluster(*options.cluster);

@@ -18,6 +18,10 @@ std::optional<std::string>* read_option(SearchOptions& options, const std::strin
   if (key == "gradients") return &options.gradients;
   if (key == "expert-imbalance") return &options.expert_imbalance;
   if (key == "expert-dispatch") return &options.expert_dispatch;
+  if (key == "kernels") return &options.kernels;
+  if (key == "loss") return &options.loss;
+  if (key == "optimizer-bytes") return &options.optimizer_bytes;
+  if (key == "fsdp-prefetch") return &options.fsdp_prefetch;
   if (key == "sequence-length") return &options.sequence_length;
   if (key == "executor") return &options.executor.name;
   if (key == "for") return &options.trainer;
@@ -60,6 +64,30 @@ void SearchOptions::declare_estimate(Options& options) {
                  "float32 (default) or bfloat16",
                  gradients);
   options.choices(gradient_names());
+  options.option("--optimizer-bytes", "N",
+                 "with a config.json: what the optimizer keeps of a parameter, master copy "
+                 "included: AdamW 12 (default in 16 bits), NeMo's bfloat16 10, with moments in 8 "
+                 "bits 6",
+                 optimizer_bytes);
+  options.option("--kernels", "NAME",
+                 "with a config.json in 16 bits: compiled (default: norms, rotary positions, "
+                 "activations and the loss are fused) or eager, as PyTorch runs a model that is "
+                 "not compiled",
+                 kernels);
+  options.choices(kernel_names());
+  options.option("--loss", "NAME",
+                 "with a config.json: apart (default: logits in 32 bits, their gradients beside "
+                 "them), in-place (one kernel leaves the gradients where the logits were: "
+                 "Transformer Engine's and Liger's cross-entropy; default for MPT) or eager (not "
+                 "compiled, as torchtitan's was until 2025; default with --kernels eager)",
+                 loss);
+  options.choices(loss_names());
+  options.option("--fsdp-prefetch", "NAME",
+                 "with a config.json and sharded weights: backward-pre (default: a backward "
+                 "gathers the next weights while it computes) or backward-post (when it has; "
+                 "default for MPT, as Composer does)",
+                 fsdp_prefetch);
+  options.choices(prefetch_names());
   options.option("--expert-imbalance", "X",
                  "with a config.json that has experts and EP > 1: tokens of the busiest rank over "
                  "the mean's, for example 1.2; default 1",
@@ -239,7 +267,8 @@ bool set(SearchOptions& options, const std::string& key, const std::string& valu
 const std::vector<std::string>& readable_keys() {
   static const std::vector<std::string> keys{
       "profile",         "cluster",          "precision",       "attention", "gradients",
-      "sequence-length", "expert-imbalance", "expert-dispatch", "executor",  "for"};
+      "sequence-length", "expert-imbalance", "expert-dispatch", "kernels",   "loss",
+      "optimizer-bytes", "fsdp-prefetch",    "executor",        "for"};
   return keys;
 }
 

@@ -65,6 +65,14 @@ PublishedRun read_run(JsonReader object) {
   if (const auto bytes = object.get("gradient_bytes")) {
     run.gradient_bytes = static_cast<int>(bytes->integer(2, 4));
   }
+  if (const auto kernels = object.get("kernels")) {
+    if (kernels->string() != "eager") kernels->expected("\"eager\"");
+    run.eager_kernels = true;
+  }
+  if (const auto loss = object.get("loss")) {
+    if (loss->string() != "eager") loss->expected("\"eager\"");
+    run.loss = LossKind::kEager;
+  }
   run.seconds = object.at("seconds").number(1e-6, 1e6);
   run.in_interval = !object.get("other_card_because");
   run.in_fit = run.in_interval && !object.get("left_out_because");
@@ -88,6 +96,8 @@ EstimateRequest request_of(const PublishedRun& run) {
   request.most_tensor_degree = run.tensor;
   request.attention = run.attention;
   request.gradient_bytes = run.gradient_bytes;
+  request.eager_kernels = run.eager_kernels;
+  request.loss = run.loss;
   request.context_degrees = {run.context};
   return request;
 }

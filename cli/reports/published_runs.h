@@ -8,6 +8,7 @@
 
 #include "core/values/architecture.h"
 #include "core/values/device_sheet.h"
+#include "core/values/estimate.h"
 #include "core/values/json_reader.h"
 #include "core/values/plan.h"
 #include "core/values/units.h"
@@ -27,6 +28,8 @@ struct PublishedRun {
   std::string recompute = "none";
   std::optional<AttentionKernel> attention{};
   int gradient_bytes = 4;
+  bool eager_kernels = false;
+  std::optional<LossKind> loss{};
   double seconds = 0.0;  // of a step
   bool in_fit = true;
   bool in_interval = true;  // false: the card is not quite the datasheet's; in no fit either

@@ -13,6 +13,11 @@
 
 namespace penstock {
 
+// Apart: one kernel forward and one backward, over logits in 32 bits, with their gradients beside
+// them. In place: one kernel that leaves the gradients where the logits were. Eager: one kernel per
+// operation.
+enum class LossKind { kApart, kInPlace, kEager };
+
 enum class AttentionKernel { kFlash2, kFlash3, kCudnn, kEager, kFlash1 };
 
 struct EstimateRequest {
@@ -36,6 +41,16 @@ struct EstimateRequest {
   double expert_imbalance = 1.0;  // tokens of the busiest rank, over the mean
   bool dispatches_once = true;    // a token goes once to each rank with experts of its own
   int gradient_bytes = 4;
+  // What the optimizer keeps of a parameter, master copy included; absent: AdamW's 12, in 32
+  // bits 8.
+  std::optional<int> optimizer_bytes{};
+  // In 16 bits one kernel per operation, as PyTorch runs a model that is not compiled.
+  bool eager_kernels = false;
+  // Absent: as kernels are, or as the trainer of such models has it.
+  std::optional<LossKind> loss{};
+  // Sharded weights: a backward gathers those of the section before while it computes one; absent:
+  // as the trainer of such models does.
+  std::optional<bool> gathers_ahead{};
 };
 
 // What nine of ten lay within the error of: published steps, or passes over measured profiles, that

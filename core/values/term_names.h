@@ -6,4 +6,8 @@ namespace penstock {
 // Reading and writing the gradients that a micro-batch adds its own to.
 inline constexpr const char* kGradientSums = "gradient sums";
 
+// Takes no time itself: sharded weights that a backward needs are gathered when the one of the
+// section behind has ended, not beside it, so that every such gather shows (price_units.h).
+inline constexpr const char* kGathersWaitedFor = "gathers that a backward waits for";
+
 }  // namespace penstock

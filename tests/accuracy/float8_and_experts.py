@@ -8,7 +8,8 @@ of 0.01) whose largest |ln(measured / predicted)| is least; the last column of t
 share that the generation's others have. A share is changed by a datasheet with another 8-bit peak, at two of which
 every run is predicted; between them a step is rest + products / share. Runs: NVIDIA NeMo 25.02 and
 dgxc-benchmarking v25.04 (8 bits), MaxText (sharded as ZeRO-3, without PyTorch's copies), the archive of
-Megatron-Bridge.
+Megatron-Bridge, whose performance recipes have gradients in 16 bits and Transformer Engine's cross-entropy, which
+leaves its gradients in the logits' place (scripts/performance and perf_recipes/_common.py).
 """
 import json
 import math
@@ -41,6 +42,8 @@ EXPERTS = [
     ("Qwen3-235B, T 2 EP 32", "qwen3-235b", "h100-sxm", "TP=2 PP=8 VP=4 EP=32 DP=16 mbs=1 gbs=2048 seq=4096 zero1=on", 19.7),
     ("Qwen3-235B, T 4 EP 8", "qwen3-235b", "h100-sxm", "TP=4 PP=8 VP=4 EP=8 DP=8 mbs=1 gbs=2048 seq=4096 zero1=on", 29.0),
     ("Qwen3-235B, P 32 EP 8", "qwen3-235b", "h100-sxm", "PP=32 EP=8 DP=8 mbs=1 gbs=2048 seq=4096 zero1=on", 24.2),
+    ("Qwen3-235B, P 32 EP 8, all recomputed", "qwen3-235b", "h100-sxm",
+     "PP=32 EP=8 DP=8 mbs=1 gbs=2048 seq=4096 zero1=on recompute=full", 24.2),
     ("GPT-OSS-120B, P 4 EP 8", "gpt-oss-120b", "h100-sxm", "PP=4 EP=8 DP=16 mbs=1 gbs=1280 seq=4096 zero1=on", 1280 * 4096 / 64 / 5984),
     ("DeepSeek-V3, 256 GB200", "deepseek-v3", "gb200", "PP=4 VP=4 EP=64 DP=64 mbs=1 gbs=4096 seq=4096 zero1=on", 4096 * 4096 / 256 / 3139),
 ]
@@ -48,8 +51,9 @@ EXPERTS = [
 
 def predicted(program, model, device, layout, precision):
     asked = [program, "predict", str(model), "--device", device, "--layout", layout,
-             "--precision", precision, "--gradients", "bfloat16" if precision == "float8" else "float32",
-             "--json"]
+             "--precision", precision, "--gradients", "bfloat16", "--json"]
+    if precision != "float8":
+        asked += ["--loss", "in-place"]
     run = subprocess.run(asked, capture_output=True, text=True, check=False)
     found = re.search(r'"step_time_ns":\s*(\d+)', run.stdout)
     if not found:

@@ -186,6 +186,70 @@ TEST_CASE("each micro-batch adds its gradients to those before") {
   CHECK(qwen.backward.sums == 4.0 * (32.0 * 3 * 2048 * 768 + 18'874'368 + 2048 * 128));
 }
 
+// Bytes of a token of Llama-3-8B beyond those of fused kernels: two RMS norms of 32 * 4,096, 16 for
+// each of the 40 * 128 numbers of queries and keys, 4 * 14,336 behind the gate: 401,408; in the
+// backward twice that. Kept besides: 4 bytes a number and norm.
+TEST_CASE("kernels that are not fused move more, and norms keep more") {
+  const Architecture llama = shipped_model("llama-3-8b");
+  CountKey key = key_of(1, 1, 8192);
+  const SectionCounts fused = count_layer(llama, LayerKind::kDense, key);
+  const SectionCounts fused_head = count_end(llama, EndKind::kNormAndHead, key);
+  CHECK(fused.forward.unfused == 0.0);
+  key.unfused = true;
+  const SectionCounts eager = count_layer(llama, LayerKind::kDense, key);
+  CHECK(eager.forward.unfused == 8192.0 * 401'408);
+  CHECK(eager.backward.unfused == 2 * eager.forward.unfused);
+  CHECK(eager.forward.bytes == fused.forward.bytes);
+  CHECK(eager.stash == fused.stash + Bytes{8192 * 2 * 4 * 4096});
+  // Computed again as it was computed; per-operation checkpointing keeps no more for it.
+  const RecomputeCounts selective =
+      count_recompute(llama, LayerKind::kDense, key, Recompute::kSelective);
+  CHECK(selective.again.unfused == eager.forward.unfused);
+  // Of the loss 2 bytes a logit forward and 14 backward, and its norm; 12 bytes a logit are there
+  // at once, of which 4 are kept from the forward.
+  key.eager_loss = true;
+  const SectionCounts head = count_end(llama, EndKind::kNormAndHead, key);
+  const double logits = 8192.0 * 128'256;
+  CHECK(head.forward.unfused == 2 * logits + 32.0 * 8192 * 4096);
+  CHECK(head.backward.unfused == 14 * logits + 64.0 * 8192 * 4096);
+  CHECK(head.stash == fused_head.stash);
+  CHECK(head.working_peak == Bytes{8 * std::int64_t{8192} * 128'256});
+}
+
+// Llama-3-8B, 8 ranks, 4,096 tokens each of 32 heads of 128 numbers, key-value heads repeated to as
+// many: keys and values 2 * 4,096 * 4,096 numbers of 2 bytes. Forward 38 bytes for each of 7 parts
+// and 20 a number of the output, backward 52 for each of 8. At once those of 8 ranks, 3 gradients
+// of twice the bytes, and output and gradients of queries, each in 32 bits as large as they.
+TEST_CASE("PyTorch's context parallelism moves every head and merges in 32 bits") {
+  const Architecture llama = shipped_model("llama-3-8b");
+  CountKey key = key_of(1, 1, 32'768);
+  key.context_degree = 8;
+  const SectionCounts ring = count_layer(llama, LayerKind::kDense, key);
+  CHECK(ring.forward.copies == 0.0);
+  key.torch_collectives = true;
+  const SectionCounts torch = count_layer(llama, LayerKind::kDense, key);
+  const std::int64_t outputs = 4096 * 4096;
+  CHECK(torch.ring == Bytes{2 * outputs * 2});
+  CHECK(torch.ring == ring.ring * 4);
+  CHECK(torch.exchanged == ring.exchanged);
+  CHECK(torch.forward.copies == static_cast<double>(outputs) * (7 * 38 + 20));
+  CHECK(torch.backward.copies == static_cast<double>(outputs) * 8 * 52);
+  CHECK(torch.working_peak == ring.working_peak - ring.ring * 4 + torch.ring * 16);
+  // Selective recompute keeps what attention made, full recompute merges once more.
+  CHECK(count_recompute(llama, LayerKind::kDense, key, Recompute::kSelective).again.copies == 0.0);
+  CHECK(count_recompute(llama, LayerKind::kDense, key, Recompute::kFull).again.copies ==
+        torch.forward.copies);
+}
+
+// GPT-2 has layer norms, which are one kernel, positions that are added once, and no gate.
+TEST_CASE("a layer of GPT-2 has nothing that compiling would fuse") {
+  const Architecture gpt = model_of(R"({"architectures": ["GPT2LMHeadModel"], "model_type": "gpt2",
+      "n_layer": 2, "n_embd": 64, "n_head": 4, "n_positions": 128, "vocab_size": 256})");
+  CountKey key = key_of(1, 1, 128);
+  key.unfused = true;
+  CHECK(count_layer(gpt, LayerKind::kDense, key).forward.unfused == 0.0);
+}
+
 // Both ways two gathers and two scatters of 8,192 tokens of 4,096 numbers, each read and written by
 // a copy; none behind other work. Gathered inputs are kept: 2 x 7/8 of 4,096 numbers a token more.
 TEST_CASE("PyTorch's tensor parallelism waits, copies and keeps what it gathered") {

@@ -1,11 +1,13 @@
 #include "estimator/estimate_profile.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include <doctest/doctest.h>
 
 #include "core/files/format.h"
 #include "core/values/json.h"
+#include "core/values/term_names.h"
 #include "estimator/default_cluster.h"
 #include "estimator/shipped_data.h"
 #include "tests/core/messages.h"
@@ -154,6 +156,65 @@ TEST_CASE("training in mixed precision holds 18 bytes per parameter") {
   CHECK(state.bytes_per_parameter.count + state.bytes_per_gradient.count +
             state.optimizer_bytes_per_parameter.count ==
         18);
+}
+
+TEST_CASE("the optimizer keeps what was said, also in 32 bits") {
+  EstimateRequest request{"", Arithmetic::kBFloat16, 8192};
+  request.optimizer_bytes = 10;
+  const auto estimate = [&] {
+    return estimate_profile(shipped_model("llama-3-8b"), round_device(), half_of_everything(),
+                            request);
+  };
+  const ModelProfile profile = estimate().profile;
+  CHECK(profile.training.optimizer_bytes_per_parameter == Bytes{10});
+  CHECK(profile.sources[static_cast<std::size_t>(profile.training.source)].text.ends_with(
+      "4 gradient, 10 optimizer"));
+}
+
+// 401,408 bytes a token of a layer forward, 8,192 tokens, at nine tenths of 1e12 bytes a second;
+// in the backward twice as many, with full recompute once more.
+TEST_CASE("eager kernels are a term of their own") {
+  EstimateRequest request{"", Arithmetic::kBFloat16, 8192};
+  const auto layer_of = [&](const std::string& recompute) {
+    return measurement(
+        estimate_profile(shipped_model("llama-3-8b"), round_device(), half_of_everything(), request)
+            .profile,
+        "layer", 1, 1, recompute);
+  };
+  const Measurement compiled = layer_of("full");
+  request.eager_kernels = true;
+  const Measurement eager = layer_of("full");
+  const Duration once = round_up_to_ns(8192.0 * 401'408 / 0.9e12);
+  const auto term = std::find_if(eager.terms.begin(), eager.terms.end(), [](const TimeTerm& each) {
+    return each.name == "kernels that are not fused";
+  });
+  REQUIRE(term != eager.terms.end());
+  CHECK(term->forward == once);
+  CHECK(term->recompute == once);
+  CHECK(term->backward == round_up_to_ns(2 * 8192.0 * 401'408 / 0.9e12));
+  const Duration more = eager.forward.median - compiled.forward.median;
+  CHECK(std::abs((more - once).count()) <= 1);
+}
+
+// Composer, which trains MPT, asks for BACKWARD_POST; others gather ahead.
+TEST_CASE("a profile says whether its trainer gathers weights ahead in a backward") {
+  const auto waits = [](const Architecture& model, std::optional<bool> ahead) {
+    EstimateRequest request{"", Arithmetic::kBFloat16, 2048};
+    request.gathers_ahead = ahead;
+    const ModelProfile profile =
+        estimate_profile(model, round_device(), half_of_everything(), request).profile;
+    const std::vector<TimeTerm> terms = measurement(profile, "layer", 1, 1, "none").terms;
+    return std::any_of(terms.begin(), terms.end(),
+                       [](const TimeTerm& each) { return each.name == kGathersWaitedFor; });
+  };
+  const Architecture mpt = tests::model_of(R"({"architectures": ["MPTForCausalLM"],
+      "model_type": "mpt", "n_layers": 2, "d_model": 512, "n_heads": 8, "max_seq_len": 2048,
+      "vocab_size": 50368})");
+  CHECK(waits(mpt, {}));
+  CHECK_FALSE(waits(mpt, true));
+  const Architecture llama = shipped_model("llama-3-8b");
+  CHECK_FALSE(waits(llama, {}));
+  CHECK(waits(llama, false));
 }
 
 TEST_CASE("what cannot be estimated is refused with a remedy") {
