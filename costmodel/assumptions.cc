@@ -15,6 +15,7 @@
 
 #include "core/values/durations.h"
 #include "core/values/recompute_sections.h"
+#include "costmodel/host_updates.h"
 #include "costmodel/links.h"
 #include "costmodel/sources.h"
 #include "costmodel/step_prices.h"
@@ -405,7 +406,14 @@ PriceBasis weigh_assumptions(const ModelProfile& profile, const ClusterSpec& clu
     basis.interval.above = std::sqrt(basis.interval.above * basis.interval.above + beyond * beyond);
   }
   if (calibration) add(basis.assumptions, calibration_text(*calibration), 0.0);
-  if (!profile.training.optimizer_ps_per_parameter) {
+  const bool is_on_host = plan.offload_optimizer && plan.device != kCpuDevice;
+  if (is_on_host) {
+    add(basis.assumptions,
+        "the host of a node updates a billion parameters in 0.22 s, as ZeRO-Offload's Adam does, "
+        "for all its ranks together",
+        0.0);
+  }
+  if (!profile.training.optimizer_ps_per_parameter && !is_on_host) {
     add(basis.assumptions, "optimizer priced from memory bandwidth", 0.0);
   }
   if (const Source* source = unmeasured_source(profile.sources, profile.training.source)) {

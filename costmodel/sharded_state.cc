@@ -20,6 +20,7 @@ std::int64_t rounded_down(std::int64_t count, std::int64_t parts) {
 ShardedState::ShardedState(const TrainingState& training, const Plan& plan)
     : ShardedState(training, plan.shards()) {
   expert_shards_ = plan.has_expert_grid() ? plan.expert_shards() : shards_;
+  if (plan.offload_optimizer) divided_.optimizer = 0;
   const std::int64_t weight = training.bytes_per_parameter.count;
   const std::int64_t gradient = training.bytes_per_gradient.count;
   const std::int64_t optimizer = training.optimizer_bytes_per_parameter.count;

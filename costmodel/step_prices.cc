@@ -14,6 +14,7 @@
 
 #include "core/values/error.h"
 #include "core/values/held_parameters.h"
+#include "costmodel/host_updates.h"
 #include "costmodel/interpolate.h"
 #include "costmodel/links.h"
 #include "costmodel/sharded_state.h"
@@ -207,6 +208,19 @@ StepPrice stage_state(const ModelProfile& profile, const ShardedState& state, co
   return step;
 }
 
+// In place of what the device would keep and do; of several device types the slowest counts.
+void offload(const TrainingState& training, const ClusterSpec& cluster, const Plan& plan,
+             const HeldParameters& parameters, int stage, StepPrice& step) {
+  Plan kept = plan;
+  kept.offload_optimizer = false;
+  step.only_on_host = {ShardedState(training, kept).of(parameters).optimizer};
+  const bool is_measured = plan.device == kCpuDevice && training.optimizer_ps_per_parameter;
+  if (!is_measured) step.optimizer = {};
+  for (int rank = plan.rank_of(stage); rank < plan.listed_ranks(); rank += plan.pipeline) {
+    update_on_host(training, cluster, plan, rank, updated_of(plan, parameters), step);
+  }
+}
+
 // Ranks of different types that reduce together go by the slower factors.
 PriceFactors reduction_factors(const ClusterSpec& cluster, const Plan& plan,
                                const std::vector<int>& ranks) {
@@ -315,6 +329,8 @@ StepPrices price_steps(const ModelProfile& profile, const PlanWiring& wiring, co
           optimizer_time(profile.training, wiring.cluster(), plan, rank, parameters);
       step.optimizer.duration = std::max(step.optimizer.duration, one);
     }
+    if (plan.offload_optimizer)
+      offload(profile.training, wiring.cluster(), plan, parameters, stage, step);
   }
   if (plan.weight_copies() > 1) reduce_gradients(profile, wiring, plan, of_copy, prices);
   price_ties(profile, wiring, plan, prices);

@@ -71,7 +71,8 @@ Shown shown_of(const PlanBook& book) {
   Shown shown;
   for (const BookPage& page : book.pages) {
     if (!page.plan) continue;
-    shown.sharding = shown.sharding || page.plan->sharding != Sharding::kState;
+    shown.sharding =
+        shown.sharding || page.plan->sharding != Sharding::kState || page.plan->offload_optimizer;
     shown.recompute = shown.recompute || page.plan->recompute != "none";
     shown.price = shown.price || usd_per_million_tokens_of(page) > 0.0;
     shown.unused = shown.unused || page.gpus > page.plan->devices();
@@ -126,7 +127,7 @@ std::vector<std::string> cells_of(const PlanBook& book, const BookRow& row, cons
   if (shown.unused) cells.push_back(cell([&] { return unused_of(book, row); }));
   cells.push_back(cell([&] { return gib(page.peak_memory); }));
   if (shown.sharding) {
-    cells.push_back(planned && page.plan->zero1 ? sharding_words(*page.plan) : "-");
+    cells.push_back(planned && says_sharding(*page.plan) ? sharding_words(*page.plan) : "-");
   }
   if (shown.recompute) cells.push_back(cell([&] { return recompute_in_short(*page.plan); }));
   cells.push_back(!planned

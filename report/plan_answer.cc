@@ -118,7 +118,7 @@ std::vector<std::string> cells_of(const RankedPlan& ranked, std::size_t number, 
   cells.push_back(micro_batch_size_text(plan));
   cells.push_back(plan.pipeline > 1 ? plan.schedule : "-");
   cells.push_back(recompute_in_short(plan));
-  if (shown.decisions.sharding) cells.push_back(plan.zero1 ? sharding_words(plan) : "-");
+  if (shown.decisions.sharding) cells.push_back(says_sharding(plan) ? sharding_words(plan) : "-");
   if (shown.gpus) cells.push_back(fmt::format("{}", plan.devices()));
   cells.push_back(gib(evaluation.ranks.at(tightest_rank(evaluation)).memory.total()));
   cells.push_back(fixed(100.0 * idle_share(plan, evaluation), 1));
@@ -264,7 +264,7 @@ std::string layout_sentence(const Plan& plan, const Evaluation& evaluation,
                      plan.chunks > 1 ? fmt::format(", VP {}", plan.chunks) : "",
                      plan.is_mixed() ? " (" + device_words(plan) + ")" : "", devices,
                      micro_batch_size_text(plan), plan.pipeline > 1 ? plan.schedule + ", " : "",
-                     recompute_text(plan), plan.zero1 ? ", " + sharding_words(plan) : "",
+                     recompute_text(plan), says_sharding(plan) ? ", " + sharding_words(plan) : "",
                      rounded(evaluation.step_time), interval_of(evaluation),
                      speed_text(plan, evaluation.step_time),
                      about.flops ? ", " + flops_text(*about.flops, plan, evaluation) : "",

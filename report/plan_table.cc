@@ -119,7 +119,7 @@ void append(std::vector<Value>& to, const std::vector<Value>& more) {
 void Decisions::add(const Plan& plan) {
   context = context || plan.context > 1;
   expert = expert || plan.expert > 1;
-  sharding = sharding || plan.sharding != Sharding::kState;
+  sharding = sharding || plan.sharding != Sharding::kState || plan.offload_optimizer;
 }
 
 std::vector<Column> decision_columns(const Decisions& decisions, std::size_t gap) {
@@ -146,8 +146,8 @@ std::vector<std::string> decision_cells(const Decisions& decisions, const Plan& 
                                   fmt::format("{}", plan.chunks), micro_batch_size_text(plan),
                                   fmt::format("{}", micro_batches_of(plan)), plan.schedule,
                                   recompute_in_short(plan)});
-  const std::string sharding = plan.zero1 ? sharding_words(plan) : "-";
-  cells.push_back(decisions.sharding || !plan.zero1 ? sharding : "on");
+  const std::string sharding = says_sharding(plan) ? sharding_words(plan) : "-";
+  cells.push_back(decisions.sharding || !says_sharding(plan) ? sharding : "on");
   return cells;
 }
 
@@ -201,7 +201,7 @@ std::string short_line(const Plan& plan) {
   parts.push_back(fmt::format("mbs {}", micro_batch_size_text(plan)));
   if (plan.pipeline > 1) parts.push_back(plan.schedule);
   if (plan.recompute != "none") parts.push_back(recompute_in_short(plan));
-  if (plan.zero1) parts.push_back(sharding_words(plan));
+  if (says_sharding(plan)) parts.push_back(sharding_words(plan));
   parts.push_back(count_of(plan.devices(), "GPU"));
   if (plan.is_mixed()) parts.push_back(device_words(plan));
   return joined(parts, ", ");
@@ -245,7 +245,7 @@ std::string layout_line(const Plan& plan) {
   return fmt::format("{}{}, mbs {}, {} micro-batch{}, {}{}{}", degrees_text(plan), chunks,
                      micro_batch_size_text(plan), micro_batches_text(plan),
                      micro_batches_text(plan) == "1" ? "" : "es", schedule, recompute_text(plan),
-                     plan.zero1 ? ", " + sharding_words(plan) : "");
+                     says_sharding(plan) ? ", " + sharding_words(plan) : "");
 }
 
 std::string plan_line(const Plan& plan) {

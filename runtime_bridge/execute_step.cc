@@ -125,7 +125,8 @@ class StepExecutor::Impl {
   }
 
  private:
-  // A gather counts as one update more, which a rank cannot do alone.
+  // A gather counts as one update more, which a rank cannot do alone; so do copies to a host that
+  // updates, which end with the step.
   void begin_standing(std::int64_t step) {
     standing_.emplace();
     standing_->step = step;
@@ -133,7 +134,8 @@ class StepExecutor::Impl {
     standing_->norm_first = true;
     for (const RankAction& action : program_.actions) {
       has_norm = has_norm || action.kind == ActionKind::kNorm;
-      if (action.kind == ActionKind::kUnshard) standing_->can_finish = false;
+      const bool ends_behind = action.kind == ActionKind::kUnshard || is_copy(action.kind);
+      if (ends_behind) standing_->can_finish = false;
       if (action.kind != ActionKind::kOptimizer) continue;
       ++standing_->updates;
       standing_->norm_first = standing_->norm_first && has_norm;

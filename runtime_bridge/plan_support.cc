@@ -30,7 +30,7 @@ void require_waits(const Program& program) {
   }
 }
 
-void require_kinds(const Program& program, bool gathers) {
+void require_kinds(const Program& program, bool gathers, bool offloads) {
   for (const Action& action : program.actions) {
     const Stage& stage = program.stages[action.stage.value];
     const bool in_slots =
@@ -40,7 +40,9 @@ void require_kinds(const Program& program, bool gathers) {
              "plan without --zero1");
     }
     const bool moves_weights = is_copy(action.kind) || action.kind == ActionKind::kReshard;
-    if ((moves_weights && !in_slots) || (action.kind == ActionKind::kUnshard && !gathers)) {
+    const bool updates_there = is_copy(action.kind) && offloads;
+    if ((moves_weights && !in_slots && !updates_there) ||
+        (action.kind == ActionKind::kUnshard && !gathers)) {
       refuse(name_of(program, action) + " is not supported",
              "weights are gathered behind their update, where the plan shards anything, and kept "
              "until the next one");
@@ -207,7 +209,7 @@ void require_supported(const PlanFile& file, const ModelDescription& model,
     refuse("it divides experts over " + std::to_string(file.plan.expert) + " devices",
            "plan without expert parallelism");
   }
-  require_kinds(file.program, file.plan.zero1);
+  require_kinds(file.program, file.plan.zero1, file.plan.offload_optimizer);
   require_waits(file.program);
   require_micro_batches(file.program);
   require_norm(file, model, options);
@@ -220,6 +222,12 @@ void require_tensors(const PlanFile& file, bool of_documents) {
         "its stages live in slots, and LibTorch ranks carry out lists that plan --spill "
         "makes them, on one device",
         "penstock train --virtual carries out its times");
+  }
+  if (file.plan.offload_optimizer && file.plan.reduces_by_section()) {
+    refuse(
+        "its optimizer runs on the host, and LibTorch ranks reduce the gradients of each section "
+        "into a shard of the device",
+        "plan with --sharding zero1");
   }
   if (file.executor.optimizer == OptimizerGate::kRolledBack) {
     refuse(

@@ -12,6 +12,7 @@
 
 #include "search/choose_cuts.h"
 #include "search/evaluation.h"
+#include "search/host_room.h"
 #include "search/memory.h"
 #include "simulator/liveness.h"
 #include "simulator/merge_liveness.h"
@@ -55,6 +56,7 @@ std::vector<MemoryUse> count(const Asked& asked, ArrangedWithin& within) {
       prices, liveness_of_arranged(within.arranged, plan, ties, recomputes, inputs.executor),
       reserve);
   within.why_not = over_memory(memory, plan, capacity);
+  if (!within.why_not) within.why_not = over_host_memory(inputs, plan, prices);
   within.fullest = {};
   for (const MemoryUse& use : memory) within.fullest = std::max(within.fullest, use.total());
   return memory;

@@ -6,6 +6,7 @@
 #include "costmodel/price_stages.h"
 #include "search/arrange_within.h"
 #include "search/evaluation.h"
+#include "search/host_room.h"
 #include "search/memory.h"
 #include "search/plan_program.h"
 #include "search/prepared_plan.h"
@@ -43,9 +44,9 @@ ArrangedOutcome replay_rule(const PlanInputs& inputs, const Plan& given) {
       merged_liveness(std::move(simulated->held), static_cast<std::size_t>(plan.listed_ranks())),
       prepared.devices.reserve(), listed_ranks(plan).shapes);
   if (pricing.prices.shapes > 1) set_stash(simulated->stash, memory);
-  if (auto why_not = over_memory(memory, plan, prepared.devices.memory())) {
-    return {std::move(why_not), {}};
-  }
+  auto why_not = over_memory(memory, plan, prepared.devices.memory());
+  if (!why_not) why_not = over_host_memory(inputs, plan, pricing.prices);
+  if (why_not) return {std::move(why_not), {}};
   Bytes fullest;
   for (const MemoryUse& use : memory) fullest = std::max(fullest, use.total());
   return {std::nullopt, {plan, step_time_of(simulated->summary, inputs.executor), fullest}};

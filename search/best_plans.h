@@ -25,6 +25,8 @@ struct Pins {
   std::optional<bool> zero1;         // without `sharding`: ZeRO-1 and no more, or nothing
   std::optional<Sharding> sharding;  // for more than one replica
   std::optional<int> shard_group;    // of FSDP and ZeRO-3
+  // The optimizer's state to the host; nothing: both are tried.
+  std::optional<bool> offload = false;
   std::optional<std::string> device;
   std::optional<Placement> placement;
 };

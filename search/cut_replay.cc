@@ -14,6 +14,7 @@
 #include "search/arrange.h"
 #include "search/arranged_replay.h"
 #include "search/evaluation.h"
+#include "search/host_room.h"
 #include "search/lower_bound.h"
 #include "search/memory.h"
 #include "simulator/replay.h"
@@ -107,6 +108,7 @@ std::optional<CutReplay::Result> CutReplay::run_priced(const RankTables& tables,
                                                        Tells tells, Duration slowest) {
   const StagePricing pricing = price_stages(*inputs_.profile, *wiring_, with_cuts_, tables,
                                             prepared_.kind->splits_backward());
+  if (over_host_memory(inputs_, with_cuts_, pricing.prices)) return std::nullopt;
   auto memory = memory_of_ranks(pricing.prices, held_, reserve_);
   if (pricing.prices.shapes > 1) {
     set_stash(stash_of(schedules_.pipelines, pricing.prices), memory);

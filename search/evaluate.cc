@@ -15,6 +15,7 @@
 
 #include "core/values/recompute_sections.h"
 #include "costmodel/assumptions.h"
+#include "costmodel/host_updates.h"
 #include "costmodel/price_stages.h"
 #include "search/arrange.h"
 #include "search/arrange_within.h"
@@ -22,6 +23,7 @@
 #include "search/choose_cuts.h"
 #include "search/device_cluster.h"
 #include "search/evaluation.h"
+#include "search/host_room.h"
 #include "search/memory.h"
 #include "search/other_cuts.h"
 #include "search/plan_program.h"
@@ -163,6 +165,7 @@ void replay(const PlanInputs& inputs, const PreparedPlan& prepared, const PlanSc
   std::vector<MemoryUse> memory;
   for (const RankEvaluation& rank : result.evaluation.ranks) memory.push_back(rank.memory);
   result.why_not = over_memory(memory, result.plan, devices.memory());
+  if (!result.why_not) result.why_not = over_host_memory(inputs, result.plan, result.prices);
 }
 
 void arrange_and_replay(const PlanInputs& inputs, const PreparedPlan& prepared,
@@ -288,6 +291,11 @@ PlanFile without_program(const PlanInputs& inputs, const EvaluatedPlan& evaluate
   }
   file.plan = evaluated.plan;
   file.cluster = plan_cluster(devices, evaluated.boundary_level);
+  if (file.plan.offload_optimizer) {
+    if (const auto host = host_of(*inputs.cluster, file.plan.device)) {
+      file.cluster.host_memory = host->memory;
+    }
+  }
   file.ties = evaluated.ties;
   file.executor = inputs.executor;
   file.prices = evaluated.prices;

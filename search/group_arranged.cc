@@ -12,6 +12,7 @@
 #include "search/arrange.h"
 #include "search/arrange_within.h"
 #include "search/choose_cuts.h"
+#include "search/host_room.h"
 #include "search/lower_bound.h"
 #include "search/plan_program.h"
 #include "search/prepared_plan.h"
@@ -39,7 +40,9 @@ void GroupArranged::run(const ScheduleKind& kind, Plan& plan, const std::vector<
   }
   for (const ShardingChoice& choice : work_.shardings) {
     set_sharding(choice, plan);
-    if (const std::string why = why_no_sharding(kind, plan); !why.empty()) {
+    std::string why = why_no_sharding(kind, plan);
+    if (why.empty()) why = why_no_offload(work_.inputs, plan);
+    if (!why.empty()) {
       work_.result.rejected.add(why, static_cast<std::int64_t>(work_.placements.size()), plan);
       continue;
     }

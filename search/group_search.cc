@@ -14,6 +14,7 @@
 #include "search/group_arranged.h"
 #include "search/group_forms.h"
 #include "search/group_work.h"
+#include "search/host_room.h"
 #include "search/joint_cuts.h"
 #include "search/lower_bound.h"
 #include "search/plan_program.h"
@@ -141,7 +142,9 @@ class GroupSearch {
     work_.over_memory = false;
     for (const ShardingChoice& choice : work_.shardings) {
       set_sharding(choice, plan);
-      if (const std::string why = why_no_sharding(kind, plan); !why.empty()) {
+      std::string why = why_no_sharding(kind, plan);
+      if (why.empty()) why = why_no_offload(work_.inputs, plan);
+      if (!why.empty()) {
         work_.result.rejected.add(why, static_cast<std::int64_t>(work_.placements.size()), plan);
         continue;
       }

@@ -10,6 +10,7 @@
 
 #include "search/choose_cuts.h"
 #include "search/evaluation.h"
+#include "search/host_room.h"
 #include "search/lower_bound.h"
 #include "search/prepared_plan.h"
 #include "search/trainer_plans.h"
@@ -182,9 +183,11 @@ const PlanSchedules& GroupWork::schedules(const Plan& plan) {
 std::optional<Rejection> GroupWork::over_memory_as_held(const Plan& plan, const StagePrices& stages,
                                                         std::vector<MemoryUse>& memory) {
   auto over = penstock::over_memory(memory, plan, prices.memory());
-  if (!over || stages.shapes == 1) return over;
+  if (!over) return over_host_memory(inputs, plan, stages);
+  if (stages.shapes == 1) return over;
   set_stash(stash_of(schedules(plan).pipelines, stages), memory);
-  return penstock::over_memory(memory, plan, prices.memory());
+  over = penstock::over_memory(memory, plan, prices.memory());
+  return over ? over : over_host_memory(inputs, plan, stages);
 }
 
 std::optional<TimelineSummary> GroupWork::simulated(const Plan& plan, const StagePricing& pricing,

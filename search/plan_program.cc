@@ -203,6 +203,7 @@ LoweringOptions lowering_of(const Plan& plan, const std::vector<PlanTie>& ties, 
   options.step_actions = true;
   options.reduce_gradients = plan.weight_copies() > 1 && !plan.reduces_by_section();
   options.unshard = plan.zero1 && plan.weight_copies() > 1 && !plan.gathers_by_section();
+  options.offload = plan.offload_optimizer;
   options.optimizer = executor.optimizer;
   for (const PlanTie& tie : ties) options.tied.push_back({tie.name, tie.stages});
   return options;

@@ -10,6 +10,7 @@
 #include "core/values/recompute_sections.h"
 #include "core/values/sharding.h"
 #include "costmodel/plan_sections.h"
+#include "search/host_room.h"
 #include "search/plan_program.h"
 #include "simulator/replay.h"
 
@@ -97,6 +98,7 @@ std::string why_no_run(const PlanInputs& inputs, const ScheduleKind& kind, const
                        bool recomputes) {
   if (auto why = why_no_expert_grid(plan); !why.empty()) return why;
   if (auto why = why_no_sharding(kind, plan); !why.empty()) return why;
+  if (auto why = why_no_offload(inputs, plan); !why.empty()) return why;
   if (kind.recomputes && !recomputes) {
     return plan.schedule + " recomputes, but recompute mode '" + plan.recompute +
            "' has nothing to recompute";

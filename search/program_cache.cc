@@ -12,6 +12,7 @@ std::vector<int> numbers_of(const Plan& plan, const std::vector<PlanTie>& ties, 
                        plan.group,
                        plan.data > 1,
                        plan.zero1,
+                       plan.offload_optimizer,
                        recomputes,
                        plan.reduces_by_section(),
                        plan.gathers_by_section()};

@@ -47,6 +47,12 @@ void refuse_request(const PlanInputs& inputs, const SearchRequest& request) {
     throw_bad_input("--top " + std::to_string(request.top) + ": at least one plan is to be shown");
   }
   refuse_pins(request.pins);
+  if (request.pins.offload == true && request.trainer != nullptr &&
+      !request.trainer->offloads_optimizer) {
+    throw_bad_input("--pin offload=optimizer: " + request.trainer->title +
+                    " keeps the optimizer's state on its devices\nhelp: leave offload out, or plan "
+                    "for another trainer");
+  }
   if (const int expert = request.pins.expert.value_or(1);
       expert > 1 && !has_experts(*inputs.profile)) {
     throw_bad_input("--pin EP=" + std::to_string(expert) + ": model '" + inputs.profile->name +

@@ -126,7 +126,7 @@ std::string plan_words(const Plan& plan) {
   if (!plan.schedule.empty()) words += ", " + plan.schedule;
   const bool none = plan.recompute == "none";
   words += none ? ", no recompute" : ", " + recompute_in_short(plan) + " recompute";
-  if (plan.zero1) words += ", " + sharding_words(plan);
+  if (says_sharding(plan)) words += ", " + sharding_words(plan);
   return plan.is_mixed() ? words + ", ranks on " + device_words(plan) : words;
 }
 

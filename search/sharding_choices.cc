@@ -22,10 +22,8 @@ void add_groups(Sharding sharding, int holders, std::vector<ShardingChoice>& cho
   }
 }
 
-}  // namespace
-
-std::vector<ShardingChoice> sharding_choices(const SearchRequest& request, int pipeline,
-                                             int holders) {
+// Of what shards, with the optimizer's state on the device.
+std::vector<ShardingChoice> on_device(const SearchRequest& request, int pipeline, int holders) {
   const Pins& pins = request.pins;
   if (holders == 1) return {{}};
   if (pins.sharding) {
@@ -48,6 +46,28 @@ std::vector<ShardingChoice> sharding_choices(const SearchRequest& request, int p
   }
   if (!pins.zero1) choices.push_back({});
   return choices;
+}
+
+}  // namespace
+
+std::vector<ShardingChoice> sharding_choices(const SearchRequest& request, int pipeline,
+                                             int holders) {
+  std::vector<ShardingChoice> choices = on_device(request, pipeline, holders);
+  const bool is_tried = request.pins.offload.value_or(true) &&
+                        (request.trainer == nullptr || request.trainer->offloads_optimizer);
+  if (!is_tried) return choices;
+  const bool needs_zero = holders > 1 && request.trainer != nullptr &&
+                          request.trainer->schedules != TrainerSchedules::kOwnRuntime;
+  // Those with the state on the host hold less and come first.
+  std::vector<ShardingChoice> all;
+  for (ShardingChoice choice : choices) {
+    if (choice.zero1 && choice.sharding == Sharding::kFsdp) continue;
+    if (needs_zero && !choice.zero1) continue;
+    choice.offload = true;
+    all.push_back(choice);
+  }
+  if (!request.pins.offload) all.insert(all.end(), choices.begin(), choices.end());
+  return all;
 }
 
 }  // namespace penstock

@@ -26,8 +26,8 @@ class BindingWalk {
 
   BindingWalk(const Program& program, const Timeline& timeline, const ExecutorModel& executor)
       : program_(program), timeline_(timeline) {
-    if (straight_replay_is_exact(executor) && program.more_waits.empty() && !program.has_slots()) {
-      note_previous();
+    if (streams_say_all(program, executor)) {
+      note_previous(executor.host_link);
     } else {
       note_bounds(executor);
     }
@@ -41,10 +41,10 @@ class BindingWalk {
     if (action.overlaps_next) {
       return later(later(previous_[i], action.waits_for), program_.actions[i + 1].waits_for);
     }
-    if (!is_collective(action.kind)) return later(previous_[i], action.waits_for);
+    if (!is_collective(action.kind)) return last_need(i);
     std::uint32_t latest = kNone;
     for (const std::uint32_t member : members_.at({action.group.value, action.kind})) {
-      latest = later(latest, later(previous_[member], program_.actions[member].waits_for));
+      latest = later(latest, last_need(member));
     }
     return latest;
   }
@@ -55,6 +55,20 @@ class BindingWalk {
   [[nodiscard]] std::uint32_t last() const { return last_; }  // the action that ends the step
 
  private:
+  // Besides its stream's predecessor an action waits for what lowering says, and for nothing that a
+  // file lists.
+  static bool streams_say_all(const Program& program, const ExecutorModel& executor) {
+    const auto& more = program.more_waits;
+    return straight_replay_is_exact(executor) && !program.has_slots() &&
+           std::none_of(more.begin(), more.end(), [](const Wait& wait) { return wait.listed; });
+  }
+  [[nodiscard]] std::uint32_t last_need(std::uint32_t i) const {
+    std::uint32_t latest = later(previous_[i], program_.actions[i].waits_for);
+    if (program_.more_waits.empty()) return latest;
+    for (const Wait& wait : program_.more_waits_of(i)) latest = later(latest, wait.needs);
+    return latest;
+  }
+
   // Of several that end together the optimizer or a gather, which end every step; then the one of
   // the first rank. So it does not depend on the order in which lowering comes to the ranks.
   void find_last() {
@@ -72,14 +86,18 @@ class BindingWalk {
   }
 
   // Transfers occupy nothing: the rank's streams and waits_for say it all.
-  void note_previous() {
+  void note_previous(HostLink link) {
     previous_.assign(program_.actions.size(), kNone);
+    std::vector<std::uint32_t> last_in(ranks(), kNone), last_out(ranks(), kNone);
     std::vector<std::uint32_t> last_compute(ranks(), kNone), last_collective(ranks(), kNone);
     for (std::uint32_t i = 0; i < program_.actions.size(); ++i) {
       const Action& action = program_.actions[i];
       const auto rank = static_cast<std::size_t>(program_.rank_of(action).value);
       if (is_compute(action.kind)) {
         previous_[i] = std::exchange(last_compute[rank], i);
+      } else if (is_copy(action.kind)) {
+        const bool in = action.kind == ActionKind::kLoad || link == HostLink::kSimplex;
+        previous_[i] = std::exchange((in ? last_in : last_out)[rank], i);
       } else if (is_collective(action.kind)) {
         // Two stages of one rank may belong to one group: none of them comes before the other.
         previous_[i] = std::exchange(last_collective[rank], i);

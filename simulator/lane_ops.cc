@@ -60,7 +60,7 @@ void LaneOpsReader::count_uses() {
     if (action.waits_for != kWaitsForNothing) ++uses_or_slot_[action.waits_for];
   }
   for (const Wait& wait : program_.more_waits) ++uses_or_slot_[wait.needs];
-  if (!program_.has_slots()) return;
+  if (needs_one_) return;                                        // whoever copies has more waits
   for (std::uint32_t i = 0; i < program_.actions.size(); ++i) {  // a copy follows the last one
     if (!is_copy(program_.actions[i].kind)) continue;
     std::uint32_t& last = last_copy_of(program_.actions[i]);

@@ -36,6 +36,7 @@ struct LoweringOptions {
   bool reduce_gradients = false;  // REDUCE_GRAD: there are several replicas
   std::vector<TiedStages> tied;   // TIED_REDUCE
   bool unshard = false;           // UNSHARD after OPT: ZeRO-1
+  bool offload = false;           // STORE before OPT, LOAD behind it: the host updates
   OptimizerGate optimizer = OptimizerGate::kGlobalBarrier;
 };
 

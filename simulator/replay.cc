@@ -241,10 +241,9 @@ TimelineSummary replay_summary(const Program& program, const StagePrices& prices
   return summary_of(std::move(ranks));
 }
 
-TimelineSummary replay_rest(const Program& program, const PriceTable& prices, RunSoFar so_far,
-                            Timeline* timeline) {
-  // The end of a step copies nothing.
-  RankClocks ranks(static_cast<std::size_t>(program.ranks()), HostLink::kDuplex);
+TimelineSummary replay_rest(const Program& program, const PriceTable& prices, HostLink link,
+                            RunSoFar so_far, Timeline* timeline) {
+  RankClocks ranks(static_cast<std::size_t>(program.ranks()), link);
   ranks.first = std::move(so_far.first);
   ranks.busy = std::move(so_far.busy);
   for (std::size_t i = 0; i < so_far.known.size(); ++i) {

@@ -25,7 +25,7 @@ struct RunSoFar {
 };
 // `timeline`, if any, gets the times of all actions; the starts of those that have run are not
 // known.
-TimelineSummary replay_rest(const Program& program, const PriceTable& prices, RunSoFar so_far,
-                            Timeline* timeline = nullptr);
+TimelineSummary replay_rest(const Program& program, const PriceTable& prices, HostLink link,
+                            RunSoFar so_far, Timeline* timeline = nullptr);
 
 }  // namespace penstock

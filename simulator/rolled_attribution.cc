@@ -171,7 +171,8 @@ class RankWalk {
       const SimTime end = std::max(from, std::min(to, tail_.end(node)));
       const SimTime start = std::max(from, std::min(end, tail_.start(node)));
       time_.transfer += to - end;
-      time_.barrier += end - start;
+      const bool copies = is_copy(step_end_.program.actions[node].kind);
+      (copies ? time_.transfer : time_.barrier) += end - start;
       to = start;
       node = tail_.bound_by(node);
     }
@@ -261,7 +262,7 @@ class RankWalk {
 std::vector<RankTime> attribute_idle(const std::vector<RolledTimeline>& pipelines,
                                      const StepEnd& step_end, const std::vector<Duration>& busy,
                                      int attributed) {
-  const BindingWalk tail(step_end.program, step_end.timeline, {});
+  const BindingWalk tail(step_end.program, step_end.timeline, step_end.copies);
   std::vector<RankTime> times;
   for (std::size_t p = 0; p < static_cast<std::size_t>(attributed); ++p) {
     for (int r = 0; r < step_end.program.pipelines.at(p).ranks; ++r) {

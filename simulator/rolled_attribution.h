@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/values/evaluation.h"
+#include "core/values/executor_model.h"
 #include "core/values/program.h"
 #include "core/values/timeline.h"
 #include "simulator/rolled_timeline.h"
@@ -23,6 +24,7 @@ struct StepEnd {
     RolledNode node;
   };
   std::vector<StandIn> stand_ins;
+  ExecutorModel copies{};  // whose copies share a lane or do not; its transfers have been replayed
 };
 
 // Of the ranks of the first `attributed` pipelines. `busy`: of every rank of the Program.

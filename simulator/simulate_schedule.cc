@@ -80,8 +80,8 @@ class EndOfStep {
       }
       emit_step_tail(inputs_, options_, ends_, program_);
     }
-    return replay_rest(program_, PriceTable(program_, prices, executor), std::move(so_far_),
-                       timeline);
+    return replay_rest(program_, PriceTable(program_, prices, executor), executor.host_link,
+                       std::move(so_far_), timeline);
   }
 
   // After finish(): what the first actions of tables() stand for.
@@ -278,7 +278,9 @@ Result simulate_with_timelines(const std::vector<RolledInput>& pipelines,
   Timeline timeline;
   Result result;
   result.summary = end.finish(replays.times, prices, executor, &timeline);
-  tell(timelines, StepEnd{end.tables(), timeline, end.stand_ins(replays.times)}, result);
+  ExecutorModel copies;
+  copies.host_link = executor.host_link;
+  tell(timelines, StepEnd{end.tables(), timeline, end.stand_ins(replays.times), copies}, result);
   return result;
 }
 

@@ -27,8 +27,10 @@ class StepTail {
 
   void emit() {
     reduce_tied();
+    if (options_.offload) store_all();
     if (options_.optimizer == OptimizerGate::kGlobalBarrier) norm();
     update_all();
+    if (options_.offload) load_all();
     if (options_.optimizer == OptimizerGate::kRolledBack) {
       norm();
       update_all();  // takes the first one back
@@ -39,6 +41,7 @@ class StepTail {
         for (const int s : by_weight_set()) unshard(p, s);
       }
     }
+    if (options_.offload) sort_waits(program_.more_waits);
   }
 
  private:
@@ -59,6 +62,36 @@ class StepTail {
         reduction_[at(p, s)] = static_cast<std::uint32_t>(program_.actions.size());
         push(ActionKind::kReduceGradient, p, s, last_of_stage(p, s), data_group(s));
       }
+    }
+  }
+
+  // The host updates: gradients go there as soon as they are complete, beside the norm.
+  void store_all() {
+    for (std::size_t p = 0; p < inputs_.size(); ++p) {
+      for (int s = 0; s < stages(); ++s) {
+        store_of_stage_.push_back(next());
+        push(ActionKind::kStore, p, s, last_of_stage(p, s), kNoGroup);
+        also_wait(reduction_[at(p, s)]);
+      }
+    }
+  }
+  void load_all() {
+    for (std::size_t p = 0; p < inputs_.size(); ++p) {
+      for (int s = 0; s < stages(); ++s) {
+        load_of_stage_.push_back(next());
+        push(ActionKind::kLoad, p, s, store_of_stage_[at(p, s)], kNoGroup);
+        also_wait(optimizer_of_stage_[at(p, s)]);
+      }
+    }
+  }
+  [[nodiscard]] std::uint32_t next() const {
+    return static_cast<std::uint32_t>(program_.actions.size());
+  }
+  // What the last action needs besides.
+  void also_wait(std::uint32_t needs) {
+    const std::uint32_t first = program_.actions.back().waits_for;
+    if (needs != kWaitsForNothing && needs != first) {
+      program_.more_waits.push_back({next() - 1, needs});
     }
   }
 
@@ -90,12 +123,19 @@ class StepTail {
     } else if (const auto reduced = reduction_[at(p, stage)]; reduced != kWaitsForNothing) {
       waits = reduced;
     }
+    if (options_.offload && norm_of_rank_.empty() && reduction_[at(p, stage)] == kWaitsForNothing) {
+      waits = store_of_stage_[at(p, stage)];
+    }
     push(ActionKind::kOptimizer, p, stage, waits, kNoGroup);
+    if (options_.offload) also_wait(store_of_stage_[at(p, stage)]);
     optimizer_of_stage_.push_back(static_cast<std::uint32_t>(program_.actions.size() - 1));
   }
 
   void unshard(std::size_t p, int stage) {
     push(ActionKind::kUnshard, p, stage, optimizer_of_stage_[at(p, stage)], data_group(stage));
+    if (!options_.offload) return;
+    also_wait(load_of_stage_[at(p, stage)]);
+    also_wait(store_of_stage_[at(p, stage)]);
   }
 
   [[nodiscard]] std::vector<int> tied_stages() const {
@@ -147,7 +187,7 @@ class StepTail {
   Program& program_;
   std::vector<std::uint32_t> norm_of_rank_;
   std::vector<std::uint32_t> reduction_;  // last one, by (pipeline, stage)
-  std::vector<std::uint32_t> optimizer_of_stage_;
+  std::vector<std::uint32_t> optimizer_of_stage_, store_of_stage_, load_of_stage_;
 };
 
 }  // namespace

@@ -70,7 +70,7 @@ class ChainWalk {
 
 std::vector<Duration> time_on_chain(const std::vector<RolledTimeline>& pipelines,
                                     const StepEnd& step_end) {
-  const BindingWalk tail(step_end.program, step_end.timeline, {});
+  const BindingWalk tail(step_end.program, step_end.timeline, step_end.copies);
   std::uint32_t last = tail.last();
   while (last != BindingWalk::kNone && last >= step_end.stand_ins.size()) {
     last = tail.bound_by(last);

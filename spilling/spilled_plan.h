@@ -7,16 +7,13 @@
 
 #include "core/values/cluster.h"
 #include "core/values/plan_file.h"
+#include "costmodel/host_updates.h"
 #include "search/evaluate.h"
 #include "spilling/best_shards.h"
 #include "spilling/shards.h"
 #include "spilling/spilled_program.h"
 
 namespace penstock {
-
-// The reported speed of Adam on the host's cores: 0.22 s for 10^9 parameters (ZeRO-Offload, arXiv
-// 2101.06840, "CPU-Adam"; assumed of other machines).
-inline constexpr double kHostUpdatePsPerParameter = 220.0;
 
 // What the host does behind the copy of a gradient, in picoseconds per parameter.
 struct HostOptimizer {

@@ -58,7 +58,7 @@ std::string text_of(int gpus, const Plan& plan) {
   return fmt::format(
       "{} would do: TP {} x PP {} x DP {}, mbs {}, {}, recompute {}{}. Ask with --gpus {}.",
       count_of(gpus, "GPU"), plan.tensor, plan.pipeline, plan.data, plan.micro_batch_size,
-      plan.schedule, plan.recompute, plan.zero1 ? ", " + sharding_words(plan) : "", gpus);
+      plan.schedule, plan.recompute, says_sharding(plan) ? ", " + sharding_words(plan) : "", gpus);
 }
 
 }  // namespace

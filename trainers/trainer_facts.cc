@@ -93,6 +93,7 @@ void read_sharding(JsonReader& limits, Trainer& trainer) {
     }
   }
   trainer.has_experts = is_true(limits, "has_experts");
+  trainer.offloads_optimizer = is_true(limits, "offloads_optimizer");
   trainer.shards_state_alone = !is_true(limits, "no_zero1");
 }
 

@@ -12,6 +12,7 @@
 #include "cli/io/files.h"
 #include "cli/options/model_input.h"
 #include "cli/options/question.h"
+#include "cli/reports/known_host.h"
 #include "core/files/format.h"
 #include "core/values/json_reader.h"
 #include "costmodel/calibrated_profile.h"
@@ -69,12 +70,14 @@ Question start(const PlanFile& file) {
   question.request.global_batch = file.plan.global_batch;
   question.request.sequence_length = file.plan.sequence_length;
   question.request.top = 1;
+  if (file.plan.offload_optimizer) question.request.pins.offload.reset();
   question.request.threads = default_threads();
   return question;
 }
 
 // With the executor that the plan was made with, of what was fitted the machine's part counts.
 void calibrate(Question& question, const PlanFile& file) {
+  if (file.plan.offload_optimizer) use_hosts(question);
   auto& measured = question.cluster.value.measured_executor;
   if (measured) measured->is_priced = file.executor.name.starts_with(measured->trainer);
   auto& calibration = question.cluster.value.calibration;

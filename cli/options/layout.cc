@@ -98,6 +98,7 @@ void set_sharding(const Layout& layout, std::string_view option, Plan& plan) {
   if (layout.sharding) set_sharding(*layout.sharding, plan);
   if (layout.shards) set_sharding({true, Sharding::kFsdp, *layout.shards}, plan);
   if (plan.shard_group == plan.weight_copies()) plan.shard_group = 0;
+  plan.offload_optimizer = layout.offload;
 }
 
 // Unless it is said, ranks that have experts between them are neighbours.

@@ -29,6 +29,7 @@ struct Layout {
   std::optional<bool> zero1;
   std::optional<ShardingChoice> sharding;
   std::optional<int> shards;  // of FSDP, over so many ranks
+  bool offload = false;       // the optimizer's state, to the host
   std::optional<Placement> placement;
   DefaultCuts default_cuts = DefaultCuts::kEqualLayers;
   std::vector<int> cuts;                // empty: default_cuts

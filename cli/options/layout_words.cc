@@ -50,6 +50,7 @@ constexpr std::array kKeys{
         "none, zero1, zero2, zero3 or fsdp, fsdp:8 in groups of 8 replicas (HSDP), default none"},
     Key{{"FSDP", "dp-shard", "data-parallel-shard-degree"},
         "sharding=fsdp over this many ranks; with more replicas in groups of them (HSDP)"},
+    Key{{"offload"}, "none (default) or optimizer: its state lies on the host, which updates"},
     Key{{"placement"},
         "pipeline-inner (default: neighbouring ranks hold the stages of one replica) or "
         "data-inner"},
@@ -218,6 +219,8 @@ void set(std::string_view option, std::string_view key, const std::string& value
     layout.zero1 = parse_on_off(fmt::format("{} zero1", option), value);
   } else if (key == "sharding") {
     layout.sharding = sharding_called(fmt::format("{} sharding", option), value);
+  } else if (key == "offload") {
+    layout.offload = offload_called(fmt::format("{} offload", option), value);
   } else if (key == "cp-kind") {
     layout.context_kind = context_kind_called(fmt::format("{} cp-kind", option), value);
   } else if (key == "placement") {

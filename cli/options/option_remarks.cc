@@ -26,8 +26,8 @@ constexpr std::array kRemarks{
         "sequence length), gives its days and its price",
         "--tokens"},
     Remark{{"offload", "cpu-offload", "offloading", "cpu-offloading", "offload-optimizer"},
-           "offloading to the host's memory is modelled for one GPU: penstock plan ... --gpus 1 "
-           "--spill"},
+           "--pin offload=optimizer keeps the optimizer's state on the host; a model larger than "
+           "one GPU goes through it with --gpus 1 --spill"},
     Remark{{"lora", "peft", "qlora", "finetune", "fine-tune"},
            "all parameters are trained: LoRA and other adapters are not modelled"},
     Remark{{"optimizer", "optim", "adam", "adamw", "sgd"},

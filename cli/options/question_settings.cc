@@ -16,6 +16,7 @@
 #include "cli/options/sharding_called.h"
 #include "cli/options/term_settings.h"
 #include "cli/options/trainer_called.h"
+#include "cli/reports/known_host.h"
 #include "report/words.h"
 #include "simulator/schedules/schedules.h"
 #include "studies/contradictions.h"
@@ -103,6 +104,11 @@ void pin_sharding(const ShardingChoice& choice, Pins& pins) {
   if (choice.zero1) pins.sharding = choice.sharding;
   if (choice.group > 0) pins.shard_group = choice.group;
 }
+// "any": both ways are tried.
+std::optional<bool> offload_pinned(const std::string& option, const std::string& value) {
+  if (value == "any" || value == "auto" || value == "all") return std::nullopt;
+  return offload_called(option, value);
+}
 // What is no degree has an option of its own.
 std::string where_else(const std::string& key, const std::string& value) {
   if (key == "M") return "micro-batches follow from the global batch, DP and mbs; pin those";
@@ -111,7 +117,8 @@ std::string where_else(const std::string& key, const std::string& value) {
                             "sharding", "device", "placement", "cp-kind", "gpus"}) {
     if (key == other) return fmt::format("it has its own option: --{} {}", key, value);
   }
-  return "TP, CP, EP, PP, DP, VP or mbs (T, C, P, D, V, b); other choices have their own options";
+  return "TP, CP, EP, PP, DP, VP, mbs (T, C, P, D, V, b) or offload; other choices have their own "
+         "options";
 }
 
 }  // namespace
@@ -135,6 +142,10 @@ void set_pins(Question& question, const SearchOptions& options) {
       if (plain_word(typed) == "fsdp") {
         const int shards = parse_int("--pin FSDP", value, 1);
         pin_sharding({true, Sharding::kFsdp, shards}, question.request.pins);
+        continue;
+      }
+      if (key == "offload") {
+        set(question, "--pin offload", key, value);
         continue;
       }
       std::optional<int>* pin = pinned_degree(question.request.pins, key);
@@ -188,24 +199,11 @@ void refuse_contradictions(const Question& question) {
 
 const std::vector<std::string>& settable_keys() {
   static const std::vector<std::string> keys = [] {
-    std::vector<std::string> all{"schedule",
-                                 "P",
-                                 "V",
-                                 "D",
-                                 "T",
-                                 "C",
-                                 "EP",
-                                 "ETP",
-                                 "b",
-                                 "recompute",
-                                 "zero1",
-                                 "sharding",
-                                 "device",
-                                 "placement",
-                                 "cp-kind",
-                                 "gpus",
-                                 "global-batch",
-                                 "reserve-gib"};
+    std::vector<std::string> all{
+        "schedule",   "P",      "V",         "D",         "T",     "C",
+        "EP",         "ETP",    "b",         "recompute", "zero1", "sharding",
+        "offload",    "device", "placement", "cp-kind",   "gpus",  "global-batch",
+        "reserve-gib"};
     all.insert(all.end(), cluster_keys().begin(), cluster_keys().end());
     return all;
   }();
@@ -227,6 +225,9 @@ bool set(Question& question, const std::string& option, const std::string& typed
     request.pins.sharding.reset();
   } else if (key == "sharding") {
     pin_sharding(sharding_called(option, value), request.pins);
+  } else if (key == "offload") {
+    request.pins.offload = offload_pinned(option, value);
+    if (request.pins.offload.value_or(true)) use_hosts(question);
   } else if (key == "device") {
     request.pins.device = check_device(question.cluster.value, option, value);
   } else if (key == "cp-kind") {

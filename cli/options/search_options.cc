@@ -149,7 +149,8 @@ void SearchOptions::declare_layouts(Options& options) {
   options.repeated(
       "--pin", "K=N,...",
       "fix some of TP (tensor), PP (pipeline ranks), DP (replicas), VP (virtual stages "
-      "per rank), for example TP=1,PP=8; --tp 1 --pp 8 is the same",
+      "per rank), for example TP=1,PP=8; --tp 1 --pp 8 is the same; offload=optimizer keeps the "
+      "optimizer's state on the host, which updates, and offload=any tries both",
       pins);
   options.repeated("--schedule", "NAME,...", "only these schedules", schedules);
   options.choices(batch_schedule_names());

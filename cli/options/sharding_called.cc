@@ -78,6 +78,15 @@ ShardingChoice sharding_called(std::string_view option, const std::string& typed
   return choice;
 }
 
+bool offload_called(std::string_view option, const std::string& typed) {
+  const std::string word = plain_word(typed);
+  if (word == "off" || word == "device" || word == "gpu") return false;
+  if (word == "on" || word == "cpu" || word == "host" || word == "optim") return true;
+  static const std::vector<std::pair<std::string, bool>> table{{"none", false},
+                                                               {"optimizer", true}};
+  return parse_word(option, word, table, "offload ");
+}
+
 ContextKind context_kind_called(std::string_view option, const std::string& typed) {
   const std::string word = plain_word(typed);
   if (word == "p2p") return ContextKind::kRing;

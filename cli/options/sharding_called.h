@@ -14,6 +14,9 @@ namespace penstock {
 // Megatron (optim, optim_grads, optim_grads_params). Error{kBadInput}, which names `option`.
 ShardingChoice sharding_called(std::string_view option, const std::string& typed);
 
+// "optimizer": its state lies on the host; "none".
+bool offload_called(std::string_view option, const std::string& typed);
+
 // "ring", "all-gather" or "ulysses", also as Megatron-LM's --cp-comm-type has them.
 ContextKind context_kind_called(std::string_view option, const std::string& typed);
 std::vector<std::string> context_kind_names();

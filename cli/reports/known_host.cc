@@ -46,4 +46,19 @@ std::optional<KnownHost> known_host(const ClusterSpec& cluster, const std::strin
   return host_of_shipped(device);
 }
 
+void use_hosts(Question& question) {
+  ClusterSpec& cluster = question.cluster.value;
+  for (NodeType& type : cluster.node_types) {
+    const auto device = static_cast<std::size_t>(type.device_type);
+    if (!type.host) {
+      auto known = known_host(question, cluster.device_types[device].name);
+      if (!known) continue;
+      known->host.source = static_cast<int>(cluster.sources.size());
+      cluster.sources.push_back({"host of " + type.name, Origin::kDatasheet, known->from, ""});
+      type.host = known->host;
+    }
+    if (!type.host->duplex) question.executor.host_link = HostLink::kSimplex;
+  }
+}
+
 }  // namespace penstock

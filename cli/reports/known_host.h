@@ -19,4 +19,8 @@ std::optional<KnownHost> known_host(const Question& question, const std::string&
 // The same without a question: only shipped datasheets.
 std::optional<KnownHost> known_host(const ClusterSpec& cluster, const std::string& device);
 
+// For plans that keep the optimizer's state there: the cluster learns of its hosts what is known,
+// and the executor whether their links are shared by both directions.
+void use_hosts(Question& question);
+
 }  // namespace penstock

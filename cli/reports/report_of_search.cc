@@ -164,7 +164,7 @@ class SearchReport {
     Plan whole = best;
     whole.cuts.clear();
     set_sharding({}, whole);
-    if (best.zero1) add_neighbour("without " + sharding_words(best), whole, false);
+    if (says_sharding(best)) add_neighbour("without " + sharding_words(best), whole, false);
     Plan keeping = best;
     keeping.cuts.clear();
     keeping.recompute = "none";

@@ -22,6 +22,7 @@
 #include "cli/options/training_cost_options.h"
 #include "cli/reports/book_of_plans.h"
 #include "cli/reports/large_plans.h"
+#include "cli/reports/offload_remedy.h"
 #include "cli/reports/spilled_answer.h"
 #include "cli/verbs/verbs.h"
 #include "core/values/json_reader.h"
@@ -364,6 +365,9 @@ Answer run_plan(const Arguments& arguments, Screen screen) {
       output && !writes ? fmt::format("\n{} was not written: there is no plan\n", *output) : "";
   if (result.best.empty() && result.complete) {
     missing += wrapped(fewest_gpus_text(question, asked_of, watched), screen.width(), "", "  ");
+    if (const std::string remedy = offload_remedy(question, watched); !remedy.empty()) {
+      missing += wrapped(remedy, screen.width(), "", "  ");
+    }
     if (const std::string remedy = spill_remedy(question); !remedy.empty()) {
       missing += wrapped(remedy, screen.width(), "", "  ");
     }

@@ -16,6 +16,7 @@
 #include "cli/options/options.h"
 #include "cli/options/parse.h"
 #include "cli/options/search_options.h"
+#include "cli/reports/known_host.h"
 #include "cli/reports/large_plans.h"
 #include "cli/verbs/verbs.h"
 #include "core/files/batch_file.h"
@@ -164,6 +165,7 @@ Asked asked_of(const Layout& layout, SearchOptions given, const std::optional<Ba
   given.expert_degrees = {layout.expert.value_or(1)};
   Asked asked{question_of(given), {}};
   Question& question = asked.question;
+  if (layout.offload) use_hosts(question);
   LayoutDefaults defaults;
   defaults.gpus = all_gpus ? question.request.gpus : 0;
   defaults.sequence_length = question.request.sequence_length;

@@ -176,6 +176,22 @@ class ListCheck {
     }
     require_order(ActionKind::kTiedReduce, ActionKind::kReduceGradient, stage);
     require_order(ActionKind::kOptimizer, ActionKind::kUnshard, stage);
+    if (plan.offload_optimizer) update_on_host(stage, last);
+  }
+
+  // Complete gradients go to the host, are stepped there, and the weights come back.
+  void update_on_host(StageId stage, std::size_t last_gradient) {
+    const Occurrence store = require(1, ActionKind::kStore, stage);
+    require(1, ActionKind::kLoad, stage);
+    if (store.times > 0 && store.first < last_gradient) {
+      findings_.add(place(stage), name(ActionKind::kStore, stage, kNoMicroBatch) +
+                                      " must come after the last gradient of its stage");
+    }
+    require_order(ActionKind::kTiedReduce, ActionKind::kStore, stage);
+    require_order(ActionKind::kReduceGradient, ActionKind::kStore, stage);
+    require_order(ActionKind::kStore, ActionKind::kOptimizer, stage);
+    require_order(ActionKind::kOptimizer, ActionKind::kLoad, stage);
+    require_order(ActionKind::kLoad, ActionKind::kUnshard, stage);
   }
 
   // Position after which the gradients of a stage are complete.

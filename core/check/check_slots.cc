@@ -2,6 +2,7 @@
 // and what the device has changed since. Each use of a stage that is not there, each LOAD without a
 // free slot and each RESHARD that loses changed weights or gradients is a finding with its place.
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "core/check/check_parts.h"
@@ -108,21 +109,34 @@ class SlotCheck {
   std::vector<Held> stages_;
 };
 
-// What the host of a node keeps for its ranks: all of every stage, whatever is in slots besides.
+// Of stages that live in slots the host has all; of those that it only updates what it steps, and
+// what comes and goes.
+std::int64_t on_host(const StepPrice& step, bool in_slots) {
+  const std::array<Bytes, 4> in_slot{step.parameters, step.gradients, step.optimizer_state,
+                                     step.only_on_host};
+  const std::array<Bytes, 3> updated{step.stored, step.loaded, step.only_on_host};
+  std::int64_t sum = 0;
+  if (in_slots) {
+    for (const Bytes part : in_slot) sum = sum_of(sum, part.count);
+  } else {
+    for (const Bytes part : updated) sum = sum_of(sum, part.count);
+  }
+  return sum;
+}
+
+// What the host of a node keeps for its ranks.
 void check_host_memory(const PlanFile& file, Findings& findings) {
   const std::int64_t there = file.cluster.host_memory.count;
   if (there == 0) return;
   std::int64_t most = 0;  // of one rank
   for (std::size_t p = 0; p < file.program.pipelines.size(); ++p) {
-    if (file.program.pipelines[p].weight_slots == 0) continue;
+    const bool in_slots = file.program.pipelines[p].weight_slots > 0;
+    if (!in_slots && !file.plan.offload_optimizer) continue;
     for (int r = 0; r < file.plan.pipeline; ++r) {
       std::int64_t of_rank = 0;
       for (const int s : file.plan.stages_of_rank(r)) {
         const StepPrice& step = file.prices.step[static_cast<std::size_t>(s)];
-        for (const Bytes part :
-             {step.parameters, step.gradients, step.optimizer_state, step.only_on_host}) {
-          of_rank = sum_of(of_rank, part.count);
-        }
+        of_rank = sum_of(of_rank, on_host(step, in_slots));
       }
       most = std::max(most, of_rank);
     }
@@ -136,10 +150,32 @@ void check_host_memory(const PlanFile& file, Findings& findings) {
   }
 }
 
+// What the host updates it keeps, and whoever offloads nothing has nothing there.
+void check_offload(const PlanFile& file, Findings& findings) {
+  const std::string place = "/plan/offload_optimizer";
+  if (file.program.has_slots()) {
+    if (file.plan.offload_optimizer) findings.add(place, "its stages live in slots");
+    return;
+  }
+  if (file.plan.offload_optimizer && file.executor.optimizer == OptimizerGate::kRolledBack) {
+    findings.add(place, "the host cannot take an update back");
+  }
+  for (const StepPrice& step : file.prices.step) {
+    const bool keeps = step.only_on_host > Bytes{};
+    if (file.plan.offload_optimizer && step.optimizer_state > Bytes{}) {
+      findings.add("/prices", "the optimizer's state is on the host, and on the device as well");
+    }
+    if (!file.plan.offload_optimizer && (keeps || step.stored > Bytes{} || step.loaded > Bytes{})) {
+      findings.add("/prices", "a stage has something on the host, which updates nothing");
+    }
+  }
+}
+
 }  // namespace
 
 void check_slots(const PlanFile& file, const RankLists& lists, Findings& findings) {
   check_host_memory(file, findings);
+  check_offload(file, findings);
   for (const Pipeline& pipeline : file.program.pipelines) {
     for (int r = pipeline.first_rank; r < pipeline.first_rank + pipeline.ranks; ++r) {
       const std::vector<Action>& list = lists[static_cast<std::size_t>(r)];
@@ -151,7 +187,7 @@ void check_slots(const PlanFile& file, const RankLists& lists, Findings& finding
       for (const Action& action : list) {
         if (action.kind == ActionKind::kReshard) {
           findings.add(place, name_of(file.program, action) + " has no price in this format");
-        } else if (action.kind == ActionKind::kLoad || action.kind == ActionKind::kStore) {
+        } else if (is_copy(action.kind) && !file.plan.offload_optimizer) {
           findings.add(place, name_of(file.program, action) + " needs slots; its pipeline has no " +
                                   "'weight_slots'");
         }

@@ -1,10 +1,11 @@
 // Follows one rank's list in issue order and keeps, of every weight slot, which stage lies in it.
 // A LOAD takes the slot that has been free for longest and waits until it is; who uses a stage
 // waits until it is loaded; a STORE or RESHARD waits for all users; who writes the weights, or
-// gives the slot up, waits until a STORE under way has read them. Copies of one direction follow
-// one another (of both, on a simplex link). The rules are those of docs/schedules.md, the code
-// shares nothing with lowering. A list in which a slot is missing is the business of check_slots();
-// here such an action waits for nothing.
+// gives the slot up, waits until a STORE under way has read them. Without slots a stage stays in a
+// place of its own, and its LOAD brings there what the host has updated. Copies of one direction
+// follow one another (of both, on a simplex link). The rules are those of docs/schedules.md, the
+// code shares nothing with lowering. A list in which a slot is missing is the business of
+// check_slots(); here such an action waits for nothing.
 #include "core/check/slot_order.h"
 
 #include <algorithm>
@@ -29,7 +30,10 @@ class SlotWalk {
 
  public:
   SlotWalk(int slots, HostLink link, LongestPath& network)
-      : link_(link), network_(network), slots_(static_cast<std::size_t>(slots)) {}
+      : link_(link),
+        network_(network),
+        in_place_(slots == 0),
+        slots_(static_cast<std::size_t>(slots)) {}
 
   void run(const std::vector<Action>& list, const std::vector<Node>& nodes) {
     put_residents(list);
@@ -49,6 +53,11 @@ class SlotWalk {
   void put_residents(const std::vector<Action>& list) {
     std::set<StageId> seen;
     std::size_t next = 0;
+    if (in_place_) {
+      for (const Action& action : list) seen.insert(action.stage);
+      for (const StageId stage : seen) slots_.emplace_back().stage = stage;
+      return;
+    }
     for (const Action& action : list) {
       if (is_send(action.kind) || is_receive(action.kind) || action.kind == ActionKind::kNorm) {
         continue;
@@ -110,6 +119,12 @@ class SlotWalk {
 
   // Into the slot that has been free for longest.
   void load(StageId stage, Node node) {
+    if (in_place_) {
+      const auto own = std::find_if(slots_.begin(), slots_.end(),
+                                    [&](const Slot& slot) { return slot.stage == stage; });
+      if (own != slots_.end()) own->loaded = node;
+      return;
+    }
     Slot* longest = nullptr;
     for (Slot& slot : slots_) {
       if (slot.stage) continue;
@@ -122,6 +137,7 @@ class SlotWalk {
 
   HostLink link_;
   LongestPath& network_;
+  bool in_place_;
   std::vector<Slot> slots_;
   std::map<StageId, Node> stored_, updated_;
   std::set<StageId> complete_on_host_;
@@ -133,7 +149,9 @@ class SlotWalk {
 void follow_slots(const PlanFile& file, std::size_t rank, const std::vector<Action>& list,
                   const std::vector<LongestPath::Node>& nodes, LongestPath& network) {
   const int slots = pipeline_of_rank(file.program, rank).weight_slots;
-  if (slots > 0) SlotWalk(slots, file.executor.host_link, network).run(list, nodes);
+  if (slots > 0 || file.plan.offload_optimizer) {
+    SlotWalk(slots, file.executor.host_link, network).run(list, nodes);
+  }
 }
 
 }  // namespace penstock

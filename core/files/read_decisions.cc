@@ -118,6 +118,9 @@ void read_sharding(JsonReader& reader, Plan& plan) {
     if (!plan.zero1) sharding->fail("'zero1' is false, so that nothing is sharded; make it true");
   }
   if (const auto group = reader.get("shard_group")) plan.shard_group = read_int(*group, 1);
+  if (const auto offload = reader.get("offload_optimizer")) {
+    plan.offload_optimizer = offload->boolean();
+  }
 }
 
 // The plan's cuts are set.

@@ -6,6 +6,9 @@
 // replay stays one pass, and a real runtime can allocate its slots once. A stage whose first action
 // is not its LOAD is in a slot when the step begins: steps repeat, so it was left there.
 //
+// On a rank without slots every stage stays where it is. Its STORE brings gradients to the host,
+// and its LOAD the weights back that were updated there meanwhile.
+//
 // An OPT behind the STORE that brought the stage's gradients to the host is done there: it needs no
 // slot, waits for the STORE, and the next LOAD waits for it.
 #include "core/files/slot_waits.h"
@@ -33,7 +36,7 @@ class RankSlots {
 
   std::string run() {
     note_residents();
-    if (free_ < 0) {
+    if (slots_ > 0 && free_ < 0) {
       return "rank " + std::to_string(rank_) + " begins with " + names_of_residents() +
              " on the device, and has " + std::to_string(slots_) + " weight slots";
     }
@@ -61,7 +64,7 @@ class RankSlots {
       StageState& stage = stages_[action.stage.value];
       if (use == SlotUse::kNothing || stage.seen) continue;
       stage.seen = true;
-      stage.is_resident = use != SlotUse::kTakes;
+      stage.is_resident = use != SlotUse::kTakes || slots_ == 0;
       if (stage.is_resident) --free_;
     }
   }
@@ -89,6 +92,7 @@ class RankSlots {
         stage.is_stored = true;
         break;
       case SlotUse::kFrees:
+        if (slots_ == 0) return {};  // as FSDP lets go of what it gathered
         wait_for_users(at, stage);
         wait(at, stage.store);
         stage.is_resident = false;
@@ -112,6 +116,7 @@ class RankSlots {
   }
 
   std::string load(std::uint32_t at, StageState& stage) {
+    if (slots_ == 0) return load_in_place(at, stage);
     if (stage.is_resident) {
       return name(at) + ": the stage is in a slot already; remove it, or put " +
              std::to_string(lists_.actions[at].stage.value) + "RESHARD before it";
@@ -124,12 +129,22 @@ class RankSlots {
       return name(at) + " finds no slot: " + names_of_residents() + " fill all " +
              std::to_string(slots_) + "; put the RESHARD of one of them before it";
     }
+    bring(at, stage);
+    stage.is_resident = true;
+    return {};
+  }
+  std::string load_in_place(std::uint32_t at, StageState& stage) {
+    if (stage.update == kNone || !stage.is_stored) {
+      return name(at) + " on rank " + std::to_string(rank_) + ", which has no weight slots";
+    }
+    bring(at, stage);
+    return {};
+  }
+  void bring(std::uint32_t at, StageState& stage) {
     wait(at, stage.store);  // the host must have what it brings
     wait(at, stage.update);
-    stage.is_resident = true;
     stage.load = at;
     stage.last_compute = stage.last_collective = kNone;
-    return {};
   }
 
   void wait_for_users(std::uint32_t at, const StageState& stage) {
@@ -161,14 +176,12 @@ class RankSlots {
   std::size_t taken_ = 0;                // so many of them were taken again
 };
 
-// A rank without slots copies nothing; UNSHARD and RESHARD mean what FSDP does.
-std::string copies_of(const Program& program, const ActionLists& lists, std::size_t rank) {
+// Without any UNSHARD and RESHARD mean what FSDP does.
+bool has_copies(const ActionLists& lists, std::size_t rank) {
   for (std::size_t i = lists.begin[rank]; i < lists.begin[rank + 1]; ++i) {
-    if (!is_copy(lists.actions[i].kind)) continue;
-    return name_of(program, lists.actions[i]) + " on rank " + std::to_string(rank) +
-           ", which has no weight slots";
+    if (is_copy(lists.actions[i].kind)) return true;
   }
-  return {};
+  return false;
 }
 
 }  // namespace
@@ -180,9 +193,8 @@ std::string set_slot_waits(const Program& program, ActionLists& lists) {
     }
     for (int r = 0; r < pipeline.ranks; ++r) {
       const auto rank = static_cast<std::size_t>(pipeline.first_rank) + static_cast<std::size_t>(r);
-      std::string problem = pipeline.weight_slots > 0
-                                ? RankSlots(program, lists, rank, pipeline.weight_slots).run()
-                                : copies_of(program, lists, rank);
+      if (pipeline.weight_slots == 0 && !has_copies(lists, rank)) continue;
+      std::string problem = RankSlots(program, lists, rank, pipeline.weight_slots).run();
       if (!problem.empty()) return problem;
     }
   }

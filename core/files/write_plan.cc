@@ -152,6 +152,7 @@ Json write_decisions(const Plan& plan) {
     json.set("sharding", word_of(kShardingWords, plan.sharding));
   }
   if (plan.shard_group > 0) json.set("shard_group", plan.shard_group);
+  if (plan.offload_optimizer) json.set("offload_optimizer", true);
   json.set("placement", word_of(kPlacementWords, plan.placement));
   json.set("device", plan.device);
   if (plan.has_unequal_replicas()) {

@@ -67,6 +67,9 @@ struct Plan {
   // Shards lie in groups of so many holders, each of which has all of them (HSDP): then gradients
   // are reduced over the groups as well. 0: over all holders.
   int shard_group = 0;
+  // The optimizer's state lies on the host, which updates: gradients go there at the end of a step,
+  // and updated weights come back.
+  bool offload_optimizer = false;
   Placement placement = Placement::kPipelineInner;
   std::string device;  // device type; of a mixed plan that of rank 0
   // A mixed plan: the device type of every rank, at least two different ones; of every listed rank

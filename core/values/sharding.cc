@@ -21,13 +21,18 @@ void set_sharding(const ShardingChoice& choice, Plan& plan) {
   plan.zero1 = choice.zero1;
   plan.sharding = choice.sharding;
   plan.shard_group = choice.group;
+  plan.offload_optimizer = choice.offload;
 }
 
 ShardingChoice sharding_of(const Plan& plan) {
-  return {plan.zero1, plan.sharding, plan.shard_group};
+  return {plan.zero1, plan.sharding, plan.shard_group, plan.offload_optimizer};
 }
 
 std::string why_no_sharding(const Plan& plan) {
+  if (plan.offload_optimizer && plan.zero1 && plan.sharding == Sharding::kFsdp) {
+    return "FSDP keeps its master weights with the parameters: the optimizer's state alone cannot "
+           "lie on the host";
+  }
   if (plan.sharding != Sharding::kState && !plan.zero1) return "nothing is sharded without ZeRO-1";
   if (std::string why = why_no_group(plan); !why.empty()) return why;
   const bool needs_one_rank =
@@ -43,7 +48,9 @@ std::string why_no_sharding(const Plan& plan) {
          "reduced over all replicas, section by section";
 }
 
-std::string sharding_words(const Plan& plan) {
+namespace {
+
+std::string sharded_words(const Plan& plan) {
   if (!plan.zero1) return "";
   if (plan.shard_group > 0 && plan.shard_group < plan.weight_copies()) {
     return std::string(plan.sharding == Sharding::kFsdp ? "HSDP " : "ZeRO-3 in groups ") +
@@ -61,6 +68,14 @@ std::string sharding_words(const Plan& plan) {
       return "FSDP";
   }
   return "";
+}
+
+}  // namespace
+
+std::string sharding_words(const Plan& plan) {
+  const std::string sharded = sharded_words(plan);
+  if (!plan.offload_optimizer) return sharded;
+  return (sharded.empty() ? "" : sharded + ", ") + "optimizer on host";
 }
 
 }  // namespace penstock

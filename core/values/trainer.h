@@ -49,6 +49,8 @@ struct Trainer {
   bool has_context = false;                                    // divides sequences: CP
   std::vector<ContextKind> context_kinds{ContextKind::kRing};  // in these ways
   bool has_experts = false;                                    // EP
+  // Keeps the optimizer's state on the host, and updates there.
+  bool offloads_optimizer = false;
   bool shards_state_alone = true;  // ZeRO-1: else what else it shards takes its place
 
   std::optional<std::vector<std::string>> recompute_modes;  // beside "none"; nothing: any

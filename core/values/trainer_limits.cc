@@ -37,6 +37,17 @@ std::string why_not_interleaved(const Trainer& trainer, const Plan& plan) {
 }
 
 std::string why_not_sharded(const Trainer& trainer, const Plan& plan) {
+  if (plan.offload_optimizer && !trainer.offloads_optimizer) {
+    return trainer.title + " keeps the optimizer's state on its devices";
+  }
+  // Megatron-FSDP has an optimizer of its own.
+  if (plan.offload_optimizer && trainer.has_megatron_groups && plan.sharding != Sharding::kState) {
+    return trainer.title + " updates on the host under its distributed optimizer only";
+  }
+  if (plan.offload_optimizer && !plan.zero1 && plan.weight_copies() > 1 &&
+      trainer.schedules != TrainerSchedules::kOwnRuntime) {
+    return trainer.title + " updates on the host what ZeRO shards, and the plan shards nothing";
+  }
   if (!plan.zero1 || plan.sharding == Sharding::kState) return "";
   const std::vector<Sharding>& known = trainer.shardings;
   if (std::find(known.begin(), known.end(), plan.sharding) == known.end()) {

@@ -47,7 +47,7 @@ std::string differences_text(const Plan& first, const Plan& plan) {
   }
   if (recompute_words(plan) != recompute_words(first)) parts.push_back(recompute_words(plan));
   if (sharding_words(plan) != sharding_words(first)) {
-    parts.push_back(plan.zero1 ? sharding_words(plan) : "no " + sharding_words(first));
+    parts.push_back(says_sharding(plan) ? sharding_words(plan) : "no " + sharding_words(first));
   }
   if (plan.placement != first.placement && plan.data > 1 && plan.pipeline > 1) {
     parts.push_back(placement_words(plan));

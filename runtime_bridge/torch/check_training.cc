@@ -20,8 +20,9 @@ namespace {
 void require_spilled_job(const TrainJob& job) {
   const bool spills = std::ranges::any_of(
       job.plans, [](const PlanFromStep& each) { return is_spilled(*each.plan); });
+  const bool offloads = job.plans.front().plan->plan.offload_optimizer;
   if (!spills) {
-    if (job.options.host_bandwidth) {
+    if (job.options.host_bandwidth && !offloads) {
       throw_bad_input(
           "--host-gb-per-s: the plan keeps all weights on the device\nhelp: leave it out, or plan "
           "with --spill");
@@ -60,6 +61,28 @@ void require_spilled_job(const TrainJob& job) {
   require_host_memory(spilled_budget(*job.plans.front().plan).host, text.str());
 }
 
+// The state is allocated once, on the host or on the device.
+void require_offloading_job(const TrainJob& job) {
+  const auto offloads = [](const PlanFromStep& each) { return each.plan->plan.offload_optimizer; };
+  if (std::ranges::none_of(job.plans, offloads)) return;
+  if (!std::ranges::all_of(job.plans, offloads)) {
+    throw_bad_input(
+        "--then: a run cannot change between plans with the optimizer on the host and plans "
+        "without\nhelp: continue under another plan with --checkpoints and --resume");
+  }
+  if (!job.options.data.documents.empty()) {
+    throw_bad_input(
+        "--documents: plans of steps keep the optimizer on the devices, and this plan does "
+        "not\nhelp: train with --data, or plan without offload=optimizer");
+  }
+  if (job.options.device != "cpu") {
+    throw_bad_input(
+        "--device " + job.options.device +
+        ": LibTorch ranks keep the optimizer on the host beside CPUs only\nhelp: train on CPUs, or "
+        "plan without offload=optimizer");
+  }
+}
+
 }  // namespace
 
 void check_training(const TrainJob& job) {
@@ -72,6 +95,7 @@ void check_training(const TrainJob& job) {
   }
   require_one_run(job.plans);
   require_spilled_job(job);
+  require_offloading_job(job);
   for (const PlanFromStep& planned : job.plans) {
     require_tensors(*planned.plan, of_documents);
     const std::vector<RankProgram> programs =

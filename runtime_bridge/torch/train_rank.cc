@@ -33,6 +33,7 @@
 #include "training/loopback.h"
 #include "training/pin_to_processor.h"
 #include "training/torch/library.h"
+#include "training/torch/offloaded_work.h"
 #include "training/torch/spilled_state.h"
 #include "training/torch/spilled_work.h"
 #include "training/torch/torch_state.h"
@@ -113,6 +114,15 @@ class TimedCheckpoints : public RunControl {
 using AtLoss =
     std::function<void(const TransportFailure&, RankAtLoss& rank, RankCheckpoints& checkpoints)>;
 
+// What every rank of the plan may hold beyond the reserve.
+Bytes least_room(const PlanFile& plan) {
+  Bytes least = plan.prediction.ranks.front().capacity;
+  for (const RankEvaluation& rank : plan.prediction.ranks) {
+    least = std::min(least, rank.capacity - rank.memory.reserve);
+  }
+  return least;
+}
+
 // One rank on the calling thread, over a transport that is there.
 class Rank {
  public:
@@ -120,20 +130,23 @@ class Rank {
   Rank(const TrainJob& job, int local_rank, const std::optional<std::vector<int>>& processors)
       : job_(job) {
     const PlanFile& plan = *job.plans.front().plan;
-    if (is_spilled(plan)) link_ = link_of(plan, local_rank);  // its threads are not pinned
+    spills_ = is_spilled(plan);
+    const bool offloads = plan.plan.offload_optimizer;
+    if (spills_ || offloads) link_ = link_of(plan, local_rank);  // its threads are not pinned
     if (job.options.device == "cpu") {
       set_library_threads(job.options.threads_per_rank);
       if (pins(job.options)) {
         pin_to_one_of(processors ? *processors : claim_processors(1, local_rank), local_rank);
       }
     }
-    if (link_ && job.options.pilot_margin) {
+    if (spills_ && job.options.pilot_margin) {
       pilot_ =
           pilot_step(plan, job.options, *job.data.tokens, local_rank, *job.options.pilot_margin);
     }
-    device_ =
-        link_ ? make_limited_device(job.options.device, local_rank, spilled_budget(plan).capacity)
-              : make_rank_device(job.options.device, local_rank);
+    device_ = spills_ || offloads
+                  ? make_limited_device(job.options.device, local_rank,
+                                        spills_ ? spilled_budget(plan).capacity : least_room(plan))
+                  : make_rank_device(job.options.device, local_rank);
   }
 
   // `of_copies`: moves host memory; nothing: no state is mirrored.
@@ -155,7 +168,7 @@ class Rank {
     options.evaluation = job_.options.evaluation;
     PlansByStep by_step(job_.plans);
     ProgramSource& source = job_.source ? *job_.source : by_step;
-    if (link_ && hooks.note) {
+    if (spills_ && hooks.note) {
       hooks.note(words_of(spilled_budget(*job_.plans.front().plan), job_.options.host_bandwidth));
       if (pilot_) tell_pilot(*pilot_, hooks);
     }
@@ -203,10 +216,7 @@ class Rank {
         held != nullptr && hooks.note && transport.rank() == 0) {
       tell_memory(*plan_at(job_.plans, job_.first_step).plan, *held, hooks);
     }
-    if (link_ && hooks.note) {
-      hooks.note("the device held " + to_text(device_->peak_memory()) + " at most, of " +
-                 to_text(spilled_budget(*job_.plans.front().plan).peak) + " predicted");
-    }
+    if (link_ && hooks.note) tell_held(hooks);
     checkpoints_->finish();
     return end;
   }
@@ -224,26 +234,41 @@ class Rank {
 
   std::unique_ptr<RankState> make_state() {
     const ModelDescription& model = model_of(*job_.plans.front().plan);
-    if (link_) {
+    if (spills_) {
       return std::make_unique<SpilledState>(model, job_.options.training, *device_, *link_);
     }
+    if (link_) return make_offloaded_state(model, job_.options.training, *device_, *link_);
     return std::make_unique<TorchState>(model, job_.options.training, *device_);
   }
 
   std::unique_ptr<RankWork> make_work(const RankProgram& program, RankState& state) {
     if (!std::exchange(is_served_, true)) checkpoints_->serve(state);
-    if (link_) {
+    if (spills_) {
       return std::make_unique<SpilledWork>(program.setup, dynamic_cast<SpilledState&>(state),
                                            *job_.data.tokens,
                                            slot_schedule(*job_.plans.front().plan));
     }
-    auto work = std::make_unique<TorchWork>(program.setup, dynamic_cast<TorchState&>(state),
-                                            *job_.data.tokens);
+    auto& kept = dynamic_cast<TorchState&>(state);
+    std::unique_ptr<TorchWork> work =
+        link_ ? std::make_unique<OffloadedWork>(program.setup, kept, *job_.data.tokens, *link_)
+              : std::make_unique<TorchWork>(program.setup, kept, *job_.data.tokens);
     if (job_.data.evaluation) work->evaluate_on(*job_.data.evaluation);
     work_ = work.get();
     rank_ = program.setup.rank;
+    pipeline_rank_ = program.setup.pipeline_rank;
     replica_ = program.setup.replica;
     return work;
+  }
+
+  void tell_held(const TrainHooks& hooks) const {
+    const PlanFile& plan = *job_.plans.front().plan;
+    const MemoryUse& memory =
+        plan.prediction.ranks[static_cast<std::size_t>(pipeline_rank_)].memory;
+    const Bytes predicted = spills_ ? spilled_budget(plan).peak : memory.total() - memory.reserve;
+    hooks.note((spills_ ? std::string("the device")
+                        : "rank " + std::to_string(rank_) + ", whose optimizer runs on the host,") +
+               " held " + to_text(device_->peak_memory()) + " at most, of " + to_text(predicted) +
+               " predicted");
   }
 
   // A GPU is not made smaller (rank_device.h): pilot_step() looks at what the step held.
@@ -284,10 +309,11 @@ class Rank {
 
   const TrainJob& job_;
   const TorchWork* work_ = nullptr;  // of the run that is under way; none of a spilled model
-  int rank_ = 0, replica_ = 0;
-  bool is_served_ = false;          // checkpoints_ know the state
-  std::set<std::string> told_;      // that they cannot be split
-  std::unique_ptr<SlotLink> link_;  // of a spilled model
+  int rank_ = 0, replica_ = 0, pipeline_rank_ = 0;
+  bool is_served_ = false;      // checkpoints_ know the state
+  std::set<std::string> told_;  // that they cannot be split
+  bool spills_ = false;
+  std::unique_ptr<SlotLink> link_;  // of a spilled model, or to a host that updates
   std::optional<PilotStep> pilot_;  // where one was asked for
   std::unique_ptr<Device> device_;
   std::unique_ptr<RankCheckpoints> checkpoints_;

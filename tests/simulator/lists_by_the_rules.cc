@@ -234,7 +234,8 @@ class Sweeps {
   }
 
   void slots(std::uint32_t i) const {
-    if (slots_of(i) == 0) return;
+    const auto copies = [this](std::uint32_t k) { return is_copy(at(k).kind); };
+    if (slots_of(i) == 0 && std::none_of(rank(i).begin(), rank(i).end(), copies)) return;
     const K kind = at(i).kind;
     if (is_on_host(i)) return follow(last_of_stage(i, [](K of) { return of == K::kStore; }));
     const auto is_store = [](K of) { return of == K::kStore; };
@@ -254,7 +255,7 @@ class Sweeps {
     if (kind == K::kLoad) {
       follow(last_of_stage(i, is_store));
       follow(last_on_host(i));
-      follow(freed_for(i));
+      if (slots_of(i) > 0) follow(freed_for(i));
     }
   }
 

@@ -88,6 +88,7 @@ LoweringOptions random_options(Random& random, int stages) {
   options.unshard = options.reduce_gradients && random.coin();
   if (random.coin()) options.optimizer = OptimizerGate::kPostValidation;
   if (stages > 1 && random.coin()) options.tied.push_back({"embedding", {0, stages - 1}});
+  options.offload = options.step_actions && random.coin();
   return options;
 }
 
@@ -100,6 +101,10 @@ StagePrices prices_up_to(Random& random, int stages, int shapes, int most) {
       p->duration = Duration{random.between(0, most)};
     }
     price.overlap_gain = Duration{random.between(0, most)};
+  }
+  for (StepPrice& step : prices.step) {
+    step.store.duration = step.unshard.duration + Duration{1};
+    step.load.duration = step.optimizer.duration;
   }
   for (TransferPrice& price : prices.transfer) {
     price.activation.duration = Duration{random.between(0, random.coin() ? 0 : most)};

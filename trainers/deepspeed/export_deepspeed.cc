@@ -40,7 +40,7 @@ bool shards_in_groups(const Plan& plan) {
 
 std::string config_of(const PlanFile& file, const ExportRequest& request) {
   const Plan& plan = file.plan;
-  const bool zero1 = plan.zero1 || needs_zero1(file, request);
+  const bool zero1 = plan.zero1 || plan.offload_optimizer || needs_zero1(file, request);
   Json json = Json::object();
   json.set("train_batch_size", plan.global_batch)
       .set("train_micro_batch_size_per_gpu", plan.micro_batch_size)
@@ -52,6 +52,9 @@ std::string config_of(const PlanFile& file, const ExportRequest& request) {
   }
   Json zero = Json::object();
   zero.set("stage", zero1 ? stage_of(plan) : 0);
+  if (plan.offload_optimizer) {
+    zero.set("offload_optimizer", Json::object().set("device", "cpu").set("pin_memory", true));
+  }
   if (shards_in_groups(plan)) zero.set("mics_shard_size", plan.shard_group);
   json.set("zero_optimization", zero);
   if (!has_no_pipeline(plan)) {

@@ -138,7 +138,12 @@ std::string plan_args(const PlanFile& file, const ExportRequest& request,
   flags.add("--global-batch-size", plan.global_batch);
   if (plan.sequence_length > 0) flags.add("--seq-length", plan.sequence_length);
   add_precision(flags, file, request);
-  if (plan.zero1) flags.add("--use-distributed-optimizer");
+  if (plan.zero1 || plan.offload_optimizer) flags.add("--use-distributed-optimizer");
+  // It steps on the host by the code of that other flag (megatron/training/arguments.py).
+  if (plan.offload_optimizer) {
+    flags.add("--optimizer-cpu-offload");
+    flags.add("--use-precision-aware-optimizer");
+  }
   add_sharding(flags, plan);
   add_recompute(flags, file);
   // By default the replicas of a stage are side by side.

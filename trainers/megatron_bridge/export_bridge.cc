@@ -71,9 +71,15 @@ std::string fields_of(const PlanFile& file, const ExportRequest& request) {
             : fmt::format("{}",
                           divided ? recomputed_layers_of_each_stage(plan, file.section_names) : 1));
   text += precision_lines(file, request);
-  set("ddp.use_distributed_optimizer", boolean(plan.zero1));
-  set("optimizer.use_distributed_optimizer", boolean(plan.zero1));
-  if (!plan.zero1) set("ddp.overlap_param_gather", "False");
+  const bool is_distributed = plan.zero1 || plan.offload_optimizer;
+  set("ddp.use_distributed_optimizer", boolean(is_distributed));
+  set("optimizer.use_distributed_optimizer", boolean(is_distributed));
+  if (plan.offload_optimizer) {
+    set("optimizer.optimizer_cpu_offload", "True");
+    set("optimizer.optimizer_offload_fraction", "1.0");
+    set("optimizer.use_precision_aware_optimizer", "True");
+  }
+  if (!is_distributed) set("ddp.overlap_param_gather", "False");
   if (plan.zero1 && plan.sharding != Sharding::kState) {
     set("ddp.use_megatron_fsdp", "True");
     set("ddp.data_parallel_sharding_strategy",

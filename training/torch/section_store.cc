@@ -187,7 +187,7 @@ SectionStore::Flat SectionStore::allocated(const SegmentPlace& at) const {
       flat->reduces() ? hollow_tensor(elements, options.dtype(compute)) : zeros(elements, master);
   if (flat->reduces()) flat->own_gradient = zeros(owned, master);
   for (std::size_t k = 0; k < kept_.names.size(); ++k) {
-    flat->kept.push_back(zeros(owned, master));
+    flat->kept.push_back(parts_.kept ? parts_.kept(owned, master) : zeros(owned, master));
     if (k > 0 || !has_master) flat->moments.push_back(flat->kept.back());
   }
   if (has_master) flat->master = flat->kept.front();

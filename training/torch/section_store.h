@@ -26,6 +26,8 @@ namespace penstock {
 struct StoreParts {
   std::function<std::shared_ptr<SectionModule>(int section)> make_section{};
   std::function<at::Tensor(std::int64_t elements, at::ScalarType type)> zeros{};
+  // Of what the optimizer keeps alone.
+  std::function<at::Tensor(std::int64_t elements, at::ScalarType type)> kept{};
 };
 
 class SectionStore {

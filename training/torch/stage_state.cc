@@ -35,6 +35,21 @@ at::Tensor sum_of_squares(const at::Tensor& values) {
   return sum;
 }
 
+void step_range(FlatWeights& flat, std::size_t owned, ElementRange range,
+                const OptimizerStep& step) {
+  if (range.size() == 0) return;
+  const std::size_t at = flat.owned_offset[owned] + range.begin - flat.at.owned[owned].begin;
+  const auto kept = [&](const at::Tensor& compact) { return part(compact, at, at + range.size()); };
+  const at::Tensor weights = flat.gathers() ? at::Tensor() : part(flat.weights, range);
+  const at::Tensor stepped = flat.master.defined() ? kept(flat.master)
+                             : flat.gathers()      ? kept(flat.own_weights)
+                                                   : weights;
+  step_flat(step, stepped, flat.reduces() ? kept(flat.own_gradient) : part(flat.gradient, range),
+            flat.moments.empty() ? at::Tensor() : kept(flat.moments[0]),
+            flat.moments.size() < 2 ? at::Tensor() : kept(flat.moments[1]));
+  if (flat.master.defined() && !flat.gathers()) weights.copy_(stepped);
+}
+
 }  // namespace
 
 StageState::StageState(const ModelOutline& outline, const StageSetup& stage, Sections sections,
@@ -144,12 +159,7 @@ Tensors StageState::squares(std::size_t segment) const {
   return of_ranges;
 }
 
-void StageState::optimize(const OptimizerStep& step) {
-  for (std::size_t i = 0; i < flats_.size(); ++i) optimize(i, step);
-}
-
-void StageState::optimize(std::size_t segment, OptimizerStep step) {
-  FlatWeights& flat = *flats_[segment];
+void optimize_flat(FlatWeights& flat, OptimizerStep step) {
   // Copies that were made for somebody who asked for the state are out of date from here on.
   if (flat.gathers() && flat.master.defined()) flat.own_weights = at::Tensor();
   const SegmentPlace& at = flat.at;
@@ -163,19 +173,12 @@ void StageState::optimize(std::size_t segment, OptimizerStep step) {
   }
 }
 
-void StageState::step_range(FlatWeights& flat, std::size_t owned, ElementRange range,
-                            const OptimizerStep& step) {
-  if (range.size() == 0) return;
-  const std::size_t at = flat.owned_offset[owned] + range.begin - flat.at.owned[owned].begin;
-  const auto kept = [&](const at::Tensor& compact) { return part(compact, at, at + range.size()); };
-  const at::Tensor weights = flat.gathers() ? at::Tensor() : part(flat.weights, range);
-  const at::Tensor stepped = flat.master.defined() ? kept(flat.master)
-                             : flat.gathers()      ? kept(flat.own_weights)
-                                                   : weights;
-  step_flat(step, stepped, flat.reduces() ? kept(flat.own_gradient) : part(flat.gradient, range),
-            flat.moments.empty() ? at::Tensor() : kept(flat.moments[0]),
-            flat.moments.size() < 2 ? at::Tensor() : kept(flat.moments[1]));
-  if (flat.master.defined() && !flat.gathers()) weights.copy_(stepped);
+void StageState::optimize(const OptimizerStep& step) {
+  for (std::size_t i = 0; i < flats_.size(); ++i) optimize(i, step);
+}
+
+void StageState::optimize(std::size_t segment, OptimizerStep step) {
+  optimize_flat(*flats_[segment], std::move(step));
 }
 
 std::vector<SectionState> StageState::section_states(const ModelOutline& outline,

@@ -20,6 +20,9 @@
 
 namespace penstock {
 
+// A step of the owned elements of one segment.
+void optimize_flat(FlatWeights& flat, OptimizerStep step);
+
 class StageState {
  public:
   using Sections = std::vector<std::shared_ptr<SectionModule>>;
@@ -70,8 +73,6 @@ class StageState {
                                                          const KeptPerWeight& kept) const;
 
  private:
-  static void step_range(FlatWeights& flat, std::size_t owned, ElementRange range,
-                         const OptimizerStep& step);
   [[nodiscard]] std::vector<Buffer> buckets_of(at::Tensor FlatWeights::*what) const;
 
   StageSetup stage_;
