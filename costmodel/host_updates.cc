@@ -58,8 +58,9 @@ void update_on_host(const TrainingState& training, const ClusterSpec& cluster, c
   step.optimizer.duration = std::max(step.optimizer.duration, update);
 }
 
-Bytes taken_on_host(const StagePrices& prices, const Plan& plan, const ClusterSpec& cluster) {
-  Bytes most;
+Bytes taken_on_host(const StagePrices& prices, const Plan& plan, const ClusterSpec& cluster,
+                    const std::string& device) {
+  Bytes most, all;
   for (int rank = 0; rank < plan.pipeline; ++rank) {
     Bytes of_rank;
     for (const int stage : plan.stages_of_rank(rank)) {
@@ -67,8 +68,10 @@ Bytes taken_on_host(const StagePrices& prices, const Plan& plan, const ClusterSp
       of_rank += step.stored + step.loaded + step.only_on_host;
     }
     most = std::max(most, of_rank);
+    all += of_rank;
   }
-  return most * host_shares(cluster, plan, plan.device).of_node;
+  return std::min(most * host_shares(cluster, plan, device).of_node,
+                  all * (plan.devices() / plan.pipeline));
 }
 
 }  // namespace penstock

@@ -36,7 +36,9 @@ HostShares host_shares(const ClusterSpec& cluster, const Plan& plan, const std::
 void update_on_host(const TrainingState& training, const ClusterSpec& cluster, const Plan& plan,
                     int rank, std::int64_t updated, StepPrice& step);
 
-// What the stages of the fullest node's ranks take on its host.
-Bytes taken_on_host(const StagePrices& prices, const Plan& plan, const ClusterSpec& cluster);
+// What a node with `device`s keeps on its host, at most: as if each of its ranks were the fullest,
+// but no more than all ranks of the job together.
+Bytes taken_on_host(const StagePrices& prices, const Plan& plan, const ClusterSpec& cluster,
+                    const std::string& device);
 
 }  // namespace penstock

@@ -313,6 +313,8 @@ void Decider::checkpoint(const CommandGiven& command) {
 }
 
 void Decider::ask_checkpoint(const std::string& reason) {
+  // What is written next may be what was asked for before: no interval ends with it.
+  if (generation().checkpoint_asked) generation().checkpointed.reset();
   generation().checkpoint_asked = now_;
   decision_.acts.emplace_back(SignalRanks{generation().number, ProcessSignal::kCheckpoint, ""});
   log("checkpoint", "The ranks write a checkpoint and go on: " + reason + ".");

@@ -91,10 +91,10 @@ class StepExecutor::Impl {
       carry_out(at);
     }
     reductions_.wait_for_gathers();
+    hand_over_rest();
+    copies_.wait_for_all();  // an update on the host is whole when its weights are back
     if (!standing_->can_finish) ++standing_->updated;
     transfers_.wait_for_sends();
-    hand_over_rest();
-    copies_.wait_for_all();
     signals_.wait_for_sends();
     work_.synchronize();
     if (!has_norm()) reductions_.sum_loss();

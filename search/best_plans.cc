@@ -150,6 +150,8 @@ class Search {
  private:
   // A fastest plan for each of several numbers of GPUs, and no others.
   [[nodiscard]] bool is_book() const { return !request_.sizes.empty(); }
+  // What seldom wins is left out to save time.
+  [[nodiscard]] bool has_many_sizes() const { return request_.sizes.size() > 1; }
 
   void run_groups() {
     if (is_book()) order_by_memory(inputs_, request_, tally_.incumbents, shared_, space_);
@@ -237,14 +239,18 @@ class Search {
   bool may_be_worked_out(const ArrangedCandidate& one) {
     if (!request_.bounds) return true;
     // The bounds of lists that are yet to be arranged are loose.
-    const Duration least = is_book() ? one.bound + one.bound / kLeastGainOfArranged : one.bound;
+    const Duration least =
+        has_many_sizes() ? one.bound + one.bound / kLeastGainOfArranged : one.bound;
     if (!tally_.incumbents.may_lead(least, one.plan.devices(), request_.sizes.size())) {
       ++tally_.bounded;
       return false;
     }
     const std::int64_t size = std::int64_t{one.plan.stages()} * first_load(one.plan).micro_batches;
-    if (arranged_work_ + size <= (is_book() ? kMostArrangedInBook : kMostArranged)) {
-      arranged_work_ += size;
+    // Where nothing is known to fit, a plan is worth more than the time.
+    const bool is_first = !tally_.incumbents.to_lead(one.plan.devices(), request_.sizes.size());
+    std::int64_t& worked = is_first ? arranged_first_ : arranged_work_;
+    if (worked + size <= (has_many_sizes() && !is_first ? kMostArrangedInBook : kMostArranged)) {
+      worked += size;
       return true;
     }
     tally_.rejected.add("not worked out, since enough others were: name it with --schedule (" +
@@ -396,6 +402,7 @@ class Search {
   SearchTally tally_;
   std::vector<CandidateGroup> known_groups_;  // that were looked at
   std::int64_t arranged_work_ = 0;            // stages times micro-batches
+  std::int64_t arranged_first_ = 0;           // likewise, where nothing was known to fit
   SearchResult result_;
 };
 

@@ -71,7 +71,9 @@ CalibrationRun CalibrationRuns::case_of(const MeasuredRun& run, const ModelProfi
           std::move(plan.program),
           std::move(plan.prices),
           plan.evaluation.step_time,
-          memory_run(plan.evaluation, profile.training, run.peak_memory),
+          memory_run(plan.evaluation, profile.training,
+                     // what is on the host tells nothing of bytes per parameter
+                     run.plan.offload_optimizer ? std::nullopt : run.peak_memory),
           weight};
 }
 

@@ -59,9 +59,12 @@ class GroupSearch {
     }
     const std::int64_t micro_batches = first_load(work_.base).micro_batches;
     if (work_.base.pipeline * kLeastGain > kFewChunks * micro_batches) return false;
+    asked_.schedule = choice.kind->name;
+    asked_.chunks = choice.chunks;
+    asked_.stage_map = choice.kind->map;
     work_.result.rejected.add(
         "more than 4 stages per rank, in a book: the bubble that they spare is too small", variants,
-        work_.base);
+        asked_);
     return true;
   }
 

@@ -1,5 +1,6 @@
 #include "search/host_room.h"
 
+#include <algorithm>
 #include <string>
 
 #include "costmodel/host_updates.h"
@@ -10,11 +11,15 @@ namespace penstock {
 std::optional<Rejection> over_host_memory(const PlanInputs& inputs, const Plan& plan,
                                           const StagePrices& prices) {
   if (!plan.offload_optimizer) return std::nullopt;
-  const auto host = host_of(*inputs.cluster, plan.device);
-  if (!host) return std::nullopt;  // why_no_offload() has said so
-  const Bytes over = taken_on_host(prices, plan, *inputs.cluster) - host->memory;
+  Bytes over;
+  for (const std::string& device : plan.device_types()) {
+    const auto host = host_of(*inputs.cluster, device);
+    if (!host) continue;  // why_no_offload() has said so
+    const Bytes taken = taken_on_host(prices, plan, *inputs.cluster, device);
+    over = std::max(over, taken - host->memory);
+  }
   if (over.count <= 0) return std::nullopt;
-  return Rejection{"the optimizer's state over the memory of the hosts", 1, over, over, ""};
+  return Rejection{kOverHost, 1, over, over, ""};
 }
 
 std::string why_no_offload(const PlanInputs& inputs, const Plan& plan) {

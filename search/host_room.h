@@ -10,6 +10,8 @@
 
 namespace penstock {
 
+inline constexpr const char* kOverHost = "the optimizer's state over the memory of the hosts";
+
 // Nothing where the plan keeps nothing there, and where there is room.
 std::optional<Rejection> over_host_memory(const PlanInputs& inputs, const Plan& plan,
                                           const StagePrices& prices);

@@ -40,7 +40,8 @@ bool comes_before(const Found& a, const Found& b) {
   const auto key = [](const Found& f) {
     const Plan& p = f.plan;
     return std::tuple(f.memory, p.tensor, p.pipeline, p.chunks, p.micro_batch_size, p.zero1,
-                      p.sharding, p.shard_group, p.other_degrees(), p.placement, p.group);
+                      p.offload_optimizer, p.sharding, p.shard_group, p.other_degrees(),
+                      p.placement, p.group);
   };
   if (key(a) != key(b)) return key(a) < key(b);
   const auto words = [](const Found& f) {

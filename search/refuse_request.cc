@@ -53,6 +53,11 @@ void refuse_request(const PlanInputs& inputs, const SearchRequest& request) {
                     " keeps the optimizer's state on its devices\nhelp: leave offload out, or plan "
                     "for another trainer");
   }
+  if (request.pins.offload == true && request.pins.sharding == Sharding::kFsdp) {
+    throw_bad_input(
+        "--pin offload=optimizer: FSDP keeps its master weights with the parameters\n"
+        "help: take --sharding zero1, or leave offload out");
+  }
   if (const int expert = request.pins.expert.value_or(1);
       expert > 1 && !has_experts(*inputs.profile)) {
     throw_bad_input("--pin EP=" + std::to_string(expert) + ": model '" + inputs.profile->name +

@@ -13,6 +13,7 @@
 #include "search/arrange.h"
 #include "search/choose_cuts.h"
 #include "search/device_cluster.h"
+#include "search/host_room.h"
 #include "search/memory.h"
 #include "search/plan_program.h"
 #include "search/prepared_plan.h"
@@ -105,7 +106,7 @@ Rejection with_remedy(const PlanInputs& inputs, const Rejections::Entry& entry, 
     why.reason = "rule of the schedule, for example " + text.substr(0, text.find("; use "));
     return why;
   }
-  if (!why.least_over) return why;
+  if (!why.least_over || why.reason == kOverHost) return why;  // fits() knows devices only
   auto changes = single_changes(inputs, entry.closest);
   devices_last(changes, gpus);
   for (const auto& [plan, words] : changes) {

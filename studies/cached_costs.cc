@@ -33,8 +33,13 @@ std::vector<ShapeCost> CachedCosts::costs_of(const std::vector<MicroBatchShape>&
     // An empty entry holds the place of a shape that is asked for twice.
     if (known_.try_emplace(key_of(shape)).second) missing.push_back(shape);
   }
-  std::vector<ShapeCost> found =
-      missing.empty() ? std::vector<ShapeCost>() : costs_->costs_of(missing);
+  std::vector<ShapeCost> found;
+  try {
+    if (!missing.empty()) found = costs_->costs_of(missing);
+  } catch (...) {  // nobody may find an empty entry
+    for (const MicroBatchShape& shape : missing) known_.erase(key_of(shape));
+    throw;
+  }
   for (std::size_t i = 0; i < missing.size(); ++i) {
     known_[key_of(missing[i])] = std::move(found[i]);
   }
@@ -56,7 +61,12 @@ ShapeLoads CachedCosts::loads_of(const std::vector<MicroBatchShape>& shapes) con
     if (is_new) missing.push_back(shape);
     places.push_back(at->second);
   }
-  if (!missing.empty()) append(costs_->loads_of(missing));
+  try {
+    if (!missing.empty()) append(costs_->loads_of(missing));
+  } catch (...) {  // nobody may find a place that nothing came to
+    for (const MicroBatchShape& shape : missing) load_places_.erase(packed(shape));
+    throw;
+  }
   ShapeLoads found;
   found.shapes.reserve(shapes.size());
   found.loads.reserve(shapes.size() * stages_);

@@ -156,13 +156,13 @@ class Layouts {
     }
     const std::vector<ShardingChoice> choices = sharding_choices(request, pipeline, data);
     const auto unsharded = std::find_if(choices.begin(), choices.end(), [](const auto& choice) {
-      return choice.sharding == Sharding::kState;
+      return choice.sharding == Sharding::kState && !choice.offload;
     });
     if (unsharded == choices.end() || request.pins.context.value_or(1) > 1 ||
         request.pins.expert.value_or(1) > 1) {
       leave_out(
-          "batches of different lengths are priced with whole weights, whole sequences and all "
-          "experts");
+          "batches of different lengths are priced with whole weights, whole sequences, all "
+          "experts, and the optimizer's state on the devices");
       return;
     }
     set_sharding(*unsharded, plan);

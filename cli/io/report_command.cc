@@ -79,8 +79,9 @@ std::string command_for(const Plan& plan, const Arguments& arguments) {
     all.push_back(std::move(value));
   };
   const std::string context = plan.context > 1 ? fmt::format("CP={},", plan.context) : "";
-  add("--pin", fmt::format("TP={},{}PP={},DP={},VP={},mbs={}", plan.tensor, context, plan.pipeline,
-                           plan.data, plan.chunks, plan.micro_batch_size));
+  add("--pin", fmt::format("TP={},{}PP={},DP={},VP={},mbs={}{}", plan.tensor, context,
+                           plan.pipeline, plan.data, plan.chunks, plan.micro_batch_size,
+                           plan.offload_optimizer ? ",offload=optimizer" : ""));
   add("--schedule", plan.schedule);
   add("--recompute", plan.recompute + (recompute_is_divided(plan) ? ":as-needed" : ""));
   if (plan.data > 1 && plan.sharding == Sharding::kState) {

@@ -128,7 +128,7 @@ std::int64_t on_host(const StepPrice& step, bool in_slots) {
 void check_host_memory(const PlanFile& file, Findings& findings) {
   const std::int64_t there = file.cluster.host_memory.count;
   if (there == 0) return;
-  std::int64_t most = 0;  // of one rank
+  std::int64_t most = 0, all = 0;  // of one rank, of a pipeline's ranks
   for (std::size_t p = 0; p < file.program.pipelines.size(); ++p) {
     const bool in_slots = file.program.pipelines[p].weight_slots > 0;
     if (!in_slots && !file.plan.offload_optimizer) continue;
@@ -139,10 +139,15 @@ void check_host_memory(const PlanFile& file, Findings& findings) {
         of_rank = sum_of(of_rank, on_host(step, in_slots));
       }
       most = std::max(most, of_rank);
+      if (p == 0) all = sum_of(all, of_rank);
     }
   }
-  const std::int64_t needed =
+  // As if the fullest rank were on every device of a node, but no more than the job has.
+  std::int64_t needed =
       product_of(most, std::min(file.plan.devices(), file.cluster.devices_per_node));
+  if (file.plan.offload_optimizer) {
+    needed = std::min(needed, product_of(all, file.plan.devices() / file.plan.pipeline));
+  }
   if (needed > there) {
     findings.add("/cluster/host_memory_bytes",
                  "the stages of a node's ranks take " + std::to_string(needed) +

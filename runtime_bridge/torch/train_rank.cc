@@ -114,13 +114,20 @@ class TimedCheckpoints : public RunControl {
 using AtLoss =
     std::function<void(const TransportFailure&, RankAtLoss& rank, RankCheckpoints& checkpoints)>;
 
-// What every rank of the plan may hold beyond the reserve.
+// What every rank of the plan may hold beyond its reserve.
 Bytes least_room(const PlanFile& plan) {
   Bytes least = plan.prediction.ranks.front().capacity;
   for (const RankEvaluation& rank : plan.prediction.ranks) {
     least = std::min(least, rank.capacity - rank.memory.reserve);
   }
   return least;
+}
+
+// A rank keeps its device while plans change.
+Bytes room_of_all(const PlanSequence& plans) {
+  Bytes most;
+  for (const PlanFromStep& next : plans) most = std::max(most, least_room(*next.plan));
+  return most;
 }
 
 // One rank on the calling thread, over a transport that is there.
@@ -143,10 +150,10 @@ class Rank {
       pilot_ =
           pilot_step(plan, job.options, *job.data.tokens, local_rank, *job.options.pilot_margin);
     }
-    device_ = spills_ || offloads
-                  ? make_limited_device(job.options.device, local_rank,
-                                        spills_ ? spilled_budget(plan).capacity : least_room(plan))
-                  : make_rank_device(job.options.device, local_rank);
+    device_ = spills_ || offloads ? make_limited_device(job.options.device, local_rank,
+                                                        spills_ ? spilled_budget(plan).capacity
+                                                                : room_of_all(job.plans))
+                                  : make_rank_device(job.options.device, local_rank);
   }
 
   // `of_copies`: moves host memory; nothing: no state is mirrored.
@@ -261,9 +268,10 @@ class Rank {
   }
 
   void tell_held(const TrainHooks& hooks) const {
-    const PlanFile& plan = *job_.plans.front().plan;
-    const MemoryUse& memory =
-        plan.prediction.ranks[static_cast<std::size_t>(pipeline_rank_)].memory;
+    const PlanFile& plan = *plan_at(job_.plans, job_.options.steps - 1).plan;
+    const auto place = static_cast<std::size_t>(pipeline_rank_);
+    if (place >= plan.prediction.ranks.size()) return;  // the run ended before its last plan began
+    const MemoryUse& memory = plan.prediction.ranks[place].memory;
     const Bytes predicted = spills_ ? spilled_budget(plan).peak : memory.total() - memory.reserve;
     hooks.note((spills_ ? std::string("the device")
                         : "rank " + std::to_string(rank_) + ", whose optimizer runs on the host,") +

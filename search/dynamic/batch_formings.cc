@@ -272,6 +272,7 @@ Formings form_batch(const BatchQuestion& question, const LengthBatch& batch) {
     }
     result.modes.push_back(std::move(mode));
   }
+  if (!result.list.empty()) result.why_not.clear();
   std::sort(result.list.begin(), result.list.end(), [](const Forming& a, const Forming& b) {
     return std::tie(a.origin, a.key) < std::tie(b.origin, b.key);
   });

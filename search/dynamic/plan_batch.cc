@@ -165,7 +165,10 @@ class BatchPlanner {
   [[nodiscard]] std::vector<std::int64_t> limits() const {
     std::vector<std::int64_t> limits;
     for (const auto& mode : formings_.modes) {
-      if (!mode->why_not.empty()) continue;
+      const bool has_formed =
+          std::any_of(formings_.list.begin(), formings_.list.end(),
+                      [&](const Forming& forming) { return forming.mode == mode.get(); });
+      if (!has_formed) continue;
       const auto rungs = rungs_of(*mode, kLimitsPerOctave);
       limits.insert(limits.end(), rungs.begin(), rungs.end());
     }

@@ -89,6 +89,7 @@ TEST_CASE("every key that can vary can be set, and no other") {
     if (key == "sharding") value = "fsdp";
     if (key == "device") value = "a100-40gb";
     if (key == "cp-kind") value = "ulysses";
+    if (key == "offload") value = "optimizer";
     if (key == "placement") value = "data-inner";
     CHECK_MESSAGE(set(question, "--vary " + key, key, value), key);
   }

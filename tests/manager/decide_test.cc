@@ -564,6 +564,23 @@ TEST_CASE("checkpoints that were asked for or that survivors write are no interv
   CHECK(job.state.kept_interval == seconds(25));
 }
 
+// The second is asked for while the first is being written: neither ends an interval.
+TEST_CASE("two checkpoints that were asked for in a row are no interval of the ranks") {
+  JobRules rules = rules_of_test();
+  rules.job.checkpoint_every.reset();
+  Told job(rules);
+  job.run_on({{"a", 4}});
+  job(seconds(11), StepFinished{1, 1, 0.5, seconds(1)});
+  job(seconds(20), CheckpointWritten{1, 10, seconds(3)});
+  job(seconds(40), CheckpointWritten{1, 30, seconds(3)});
+  job(seconds(58), CommandGiven{"1", CommandKind::kCheckpoint, "test"});
+  job(milliseconds(59'500), CommandGiven{"2", CommandKind::kCheckpoint, "test"});
+  job(seconds(61), CheckpointWritten{1, 50, milliseconds(2'500)});  // began at 58.5 s
+  CHECK(job.state.kept_interval == seconds(20));
+  job(seconds(64), CheckpointWritten{1, 53, milliseconds(2'500)});
+  CHECK(job.state.kept_interval == seconds(20));
+}
+
 TEST_CASE("what ends otherwise than foreseen is foreseen anew") {
   Told job;
   job.run_on({{"a", 4}});

@@ -256,7 +256,11 @@ void check_plan(const PlanInputs& inputs, const RankedPlan& ranked) {
   Plan uncut = ranked.plan;
   uncut.cuts.clear();
   const EvaluatedPlan plain = evaluate(inputs, uncut);  // before its cuts were improved
-  if (!plain.why_not) CHECK(ranked.evaluation.step_time <= plain.evaluation.step_time);
+  // Without cuts a mode is in all sections, which in random models may be the faster plan.
+  const bool divides = !ranked.plan.recompute_sections.empty();
+  if (!plain.why_not && !divides) {
+    CHECK(ranked.evaluation.step_time <= plain.evaluation.step_time);
+  }
   for (const RankEvaluation& rank : ranked.evaluation.ranks) {
     CHECK(rank.memory.total() <= rank.capacity);
   }
