@@ -211,8 +211,12 @@ void require_json(const std::string& path, const std::string& text, std::string_
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // Windows' editors write it
   const std::size_t begin = text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
   const std::size_t first = text.find_first_not_of(" \t\r\n", begin);
-  const bool is_own = path.ends_with(".json");
-  if (first != std::string::npos && (is_own || kind_of_text(path, "").words.empty()) &&
+  const bool is_own = path.ends_with(".json") || kind_of_text(path, "").words.empty();
+  if (first != std::string::npos && !is_own && text[first] == '{' && !is_cut_off(text) &&
+      !path.ends_with(".jsonl") && !path.ends_with(".ipynb")) {
+    return;  // "plan.out", "cluster.yaml": JSON all the same
+  }
+  if (first != std::string::npos && is_own &&
       (text[first] == '{' || text[first] == '[' || text[first] == '/')) {
     if (!is_cut_off(text)) return;
     throw_bad_input(path +
@@ -220,7 +224,7 @@ void require_json(const std::string& path, const std::string& text, std::string_
   }
   const FileKind kind = kind_of_text(path, text);
   const bool is_empty = first == std::string::npos;
-  if (!is_own && !kind.words.empty()) {
+  if (!path.ends_with(".json") && !kind.words.empty()) {
     throw_bad_input(
         fmt::format("{}: this is not a JSON file{}\nhelp: {}; {}", path,
                     is_empty ? ", but an empty one" : ", but " + std::string(kind.words), kind.use,

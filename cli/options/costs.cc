@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <string>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -221,9 +223,15 @@ ScheduleCosts parse_costs(const std::vector<std::string>& costs, bool split, int
   if (costs.empty()) bad_option("--cost", "missing", fmt::format("add for example {}", example));
   Given given;
   Duration transfer{};
+  std::map<std::string, std::string> as_typed;  // "F" of "forward", for one that is given twice
   const std::string text = joined(costs, ",");
   for (const auto& [typed, value] : parse_key_values("--cost", text)) {
     const std::string key = cost_called(typed);
+    if (const auto [first, is_new] = as_typed.emplace(key, typed); !is_new) {
+      bad_option("--cost",
+                 fmt::format("{} is given twice, as {} and {}", key, first->second, typed),
+                 "keep one of them");
+    }
     const Duration time = parse_time("--cost " + key, value);
     if (key == "F") {
       given.forward = time;

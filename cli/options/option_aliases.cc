@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "cli/options/field_words.h"
+#include "cli/options/longest_name.h"
 #include "cli/options/option_parts.h"
 #include "cli/options/option_remarks.h"
 #include "core/values/error.h"
@@ -59,7 +60,6 @@ struct Synonym {
   std::array<Target, 2> targets;
 };
 constexpr Target kGpus{"--gpus", ""};
-constexpr Target kRanks{"-P", ""};
 constexpr Target kDevice{"--device", ""};
 constexpr Target kPrecision{"--precision", ""};
 constexpr Target kPrice{"--usd-per-gpu-hour", ""};
@@ -71,19 +71,18 @@ constexpr Target kFor{"--for", ""};
 constexpr Target kTokens{"--tokens", ""};
 constexpr Target kBatchTokens{"--global-batch-tokens", ""};
 constexpr std::array kSynonyms{
-    Synonym{"gpus", {{kRanks}}},
-    Synonym{"num-gpus", {{kGpus, kRanks}}},
-    Synonym{"ngpus", {{kGpus, kRanks}}},
-    Synonym{"g", {{kGpus, kRanks}}},
-    Synonym{"n-gpus", {{kGpus, kRanks}}},
-    Synonym{"gpu-count", {{kGpus, kRanks}}},
-    Synonym{"world-size", {{kGpus, kRanks}}},
-    Synonym{"devices", {{kGpus, kRanks}}},
-    Synonym{"n", {{kGpus, kRanks}}},
-    Synonym{"np", {{kGpus, kRanks}}},
-    Synonym{"num-devices", {{kGpus, kRanks}}},
-    Synonym{"num-device", {{kGpus, kRanks}}},
-    Synonym{"device-count", {{kGpus, kRanks}}},
+    Synonym{"num-gpus", {{kGpus}}},
+    Synonym{"ngpus", {{kGpus}}},
+    Synonym{"g", {{kGpus}}},
+    Synonym{"n-gpus", {{kGpus}}},
+    Synonym{"gpu-count", {{kGpus}}},
+    Synonym{"world-size", {{kGpus}}},
+    Synonym{"devices", {{kGpus}}},
+    Synonym{"n", {{kGpus}}},
+    Synonym{"np", {{kGpus}}},
+    Synonym{"num-devices", {{kGpus}}},
+    Synonym{"num-device", {{kGpus}}},
+    Synonym{"device-count", {{kGpus}}},
     Synonym{"gpu-type", {{kDevice}}},
     Synonym{"gpu-name", {{kDevice}}},
     Synonym{"gpu-model", {{kDevice}}},
@@ -144,6 +143,7 @@ constexpr std::array kSynonyms{
     Synonym{"cuts", {{{"--layout", "cuts="}}}},
     Synonym{"costs", {{{"--cost", ""}}}},
     Synonym{"lr", {{{"--learning-rate", ""}}}},
+    Synonym{"min-learning-rate", {{{"--min-lr", ""}}}},
     Synonym{"skip", {{{"--warm-up", ""}}}},
     Synonym{"skip-steps", {{{"--warm-up", ""}}}},
     Synonym{"warmup-steps", {{{"--warm-up", ""}}}},
@@ -202,6 +202,7 @@ bool is_about_memory(std::string_view word) {
 // without what trainers put around one (use-, num-, -size, -degree), as one or as several.
 std::vector<std::string> readings(const std::string& word) {
   std::vector<std::string> out{word};
+  if (word.size() > kLongestName) return out;
   if (const std::size_t dot = word.rfind('.'); dot != std::string::npos) {
     std::string dashes = word;
     std::replace(dashes.begin(), dashes.end(), '.', '-');
@@ -262,11 +263,13 @@ class Typed {
 
  private:
   [[nodiscard]] std::optional<Target> target_of_word() const {
+    if (word_.size() > kLongestName) return {};
     if (const auto own = respelled(word_, known_)) return own;
+    const std::vector<std::string> words = content_words(word_);
     for (const OptionRemark& remark : remarks_) {
       const bool is_meant =
-          std::any_of(remark.typed.begin(), remark.typed.end(), [this](const std::string& typed) {
-            return typed == word_ || content_words(typed) == content_words(word_);
+          std::any_of(remark.typed.begin(), remark.typed.end(), [&](const std::string& typed) {
+            return typed == word_ || content_words(typed) == words;
           });
       if (is_meant) unknown(name_, remark.help);
     }

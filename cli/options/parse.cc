@@ -281,7 +281,8 @@ KeyValues parse_key_values(std::string_view option, std::string_view text) {
   KeyValues result;
   for (std::string& part : parse_list(option, in_commas(text))) {
     const std::size_t colon = part.find(':');
-    if (colon != std::string::npos && part.find('=') == std::string::npos) part[colon] = '=';
+    const bool is_inside = colon != std::string::npos && colon > 0 && colon + 1 < part.size();
+    if (is_inside && part.find('=') == std::string::npos) part[colon] = '=';
     const std::size_t equals = part.find('=');
     if (equals == std::string::npos || equals == 0 || equals + 1 == part.size()) {
       // "--tp 2,4", which is --pin T=2,4.

@@ -33,7 +33,8 @@
 namespace penstock {
 namespace {
 
-// Beyond the largest that we know of; ten times as many take minutes before the search begins.
+// What is planned at once: ten times as many take minutes before the search begins. Larger clusters
+// are there, but what is repeated in them is planned as one part.
 constexpr int kMostGpus = 1 << 17;
 // Ranks that divide a sequence in what is searched, and may be pinned.
 const std::vector<int> kSearchedContexts{1, 2, 4, 8, 16};
@@ -177,10 +178,12 @@ void use_estimate(Question& question, const SearchOptions& options, const Loaded
     settings.gpus = question.request.gpus;
   }
   if (settings.gpus > kMostGpus) {
-    bad_option("--gpus", fmt::format("{} is more than any cluster has", settings.gpus),
-               fmt::format("give at most {0}; more are replicas of a plan for a part of them: plan "
-                           "for half of the GPUs with half of the global batch",
-                           kMostGpus));
+    bad_option(
+        options.gpus ? "--gpus" : "--cluster",
+        fmt::format("{} GPUs are more than are planned at once", settings.gpus),
+        fmt::format("write --gpus N of at most {}; more are replicas of a plan for a part of "
+                    "them: half of the GPUs with half of the global batch",
+                    kMostGpus));
   }
   question.estimated = estimate_model(config, settings);
   for (const std::string& device : options.also_on) {

@@ -6,6 +6,8 @@
 #include <cctype>
 #include <filesystem>
 #include <fstream>
+#include <set>
+#include <system_error>
 
 #include <fmt/format.h>
 
@@ -34,8 +36,14 @@ bool is_written_so(const std::string& word, std::string_view ending) {
   return word.size() > ending.size() && word.ends_with(ending);
 }
 
+// Of any word: one that is too long for a name is no error of the file system's here.
+bool is_there(const std::string& word) {
+  std::error_code error;
+  return std::filesystem::exists(word, error);
+}
+
 bool looks_like_file(const std::string& word) {
-  return word.find('/') != std::string::npos || std::filesystem::exists(word) ||
+  return word.find('/') != std::string::npos || is_there(word) ||
          (word.find('.') != std::string::npos &&
           word.find_first_not_of("0123456789.") != std::string::npos);
 }
@@ -184,11 +192,14 @@ std::string Options::help_for_assignment(const Arguments& own) const {
                                  [](const std::string& each) { return each.starts_with('-'); });
     return "quote it: --layout \"" + joined(Arguments(from + 1, to), " ") + "\"";
   }
-  Arguments as_options, others;
+  Arguments as_options;
+  std::size_t pins = 0;        // where in it the value of --pin stands
+  std::set<std::string> said;  // options, and keys of --pin
   for (const std::string& word : parser_->app.remaining()) {
     const std::size_t equals = word.find('='), begin = word.find_first_not_of("+~");
     if (equals == std::string::npos || word.starts_with('-') || begin >= equals) continue;
     const std::string key = word.substr(begin, equals - begin);
+    if (key.find('/') != std::string::npos || is_there(word)) continue;  // "runs/lr=0.1/train.sh"
     const std::string value = word.substr(equals + 1);
     if (has("--cost") && parse_duration(value)) {
       return "costs are one word, with commas: --cost F=10ms,B=20ms";
@@ -206,18 +217,18 @@ std::string Options::help_for_assignment(const Arguments& own) const {
     const bool is_own = has(option.front().c_str());
     if (meant == option && !is_own)
       return nearest_option(option.front(), usage_.substr(0, usage_.find(' ')));
-    const bool is_pin = meant.front() == "--pin" && !as_options.empty() && meant.size() > 1;
-    const auto pin = std::find(as_options.begin(), as_options.end(), "--pin");
-    if (is_pin && pin != as_options.end()) {
-      *(pin + 1) += ',' + meant[1];
-    } else {
-      as_options.insert(as_options.end(), meant.begin(), meant.end());
+    const bool is_pin = meant.front() == "--pin" && meant.size() > 1;
+    if (!said.insert(is_pin ? meant[1].substr(0, meant[1].find('=')) : meant.front()).second)
+      continue;
+    if (is_pin && pins > 0) {
+      as_options[pins] += ',' + meant[1];
+      continue;
     }
+    if (is_pin) pins = as_options.size() + 1;
+    as_options.insert(as_options.end(), meant.begin(), meant.end());
   }
   const auto given = std::find(own.begin(), own.end(), "--pin");
-  const auto pin = std::find(as_options.begin(), as_options.end(), "--pin");
-  if (pin != as_options.end() && own.end() - given > 1)
-    *(pin + 1) = *(given + 1) + ',' + *(pin + 1);
+  if (pins > 0 && own.end() - given > 1) as_options[pins] = *(given + 1) + ',' + as_options[pins];
   return as_options.empty() ? "" : "write " + joined(as_options, " ");
 }
 
@@ -275,7 +286,7 @@ std::string Options::help_for_file(const Arguments& own, const std::string& word
     return "one model is planned at a time; a cluster file follows --cluster";
   }
   if (has("--cost-file")) return "costs in a file follow their option: --cost-file " + word;
-  if (std::filesystem::exists(word)) {
+  if (is_there(word)) {
     return has("--cluster") ? "a cluster file follows its option: --cluster " + word : "";
   }
   return has("--output") ? "to write a file: -o " + word : "";

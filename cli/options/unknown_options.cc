@@ -9,6 +9,8 @@
 
 #include "cli/io/file_kinds.h"
 #include "cli/options/field_words.h"
+#include "cli/options/longest_name.h"
+#include "cli/options/option_aliases.h"
 #include "cli/options/options_entry.h"
 #include "cli/options/parse.h"
 #include "cli/verbs/verbs.h"
@@ -159,6 +161,29 @@ std::string help_for_other_verb(const std::string& name, const std::string& verb
                      verb);
 }
 
+// "--tp2", "--pp:2" where a verb takes --tp, or what it says of --tp.
+std::string help_for_number_behind(const std::string& plain, const std::vector<std::string>& known,
+                                   const std::vector<OptionRemark>& remarks,
+                                   const WordIndex& index) {
+  const std::size_t digits = plain.find_last_not_of("0123456789") + 1;
+  if (digits <= 1 || digits >= plain.size()) return "";
+  const std::string letters = plain.substr(0, plain[digits - 1] == ':' ? digits - 1 : digits);
+  if (key_called(letters).empty()) return "";
+  const std::string name = "--" + letters, number = plain.substr(digits);
+  constexpr std::string_view kHelp = "\nhelp: ";
+  try {
+    const Arguments meant = in_own_options({name, number}, known, remarks,
+                                           [&index]() -> const WordIndex& { return index; });
+    const bool is_taken =
+        meant.front() != name || std::find(known.begin(), known.end(), name) != known.end();
+    return is_taken ? fmt::format("write {} {}", name, number) : "";
+  } catch (const Error& error) {
+    const std::string_view message = error.what();
+    const std::size_t help = message.find(kHelp);
+    return help == std::string_view::npos ? "" : std::string(message.substr(help + kHelp.size()));
+  }
+}
+
 }  // namespace
 
 // The dashes say nothing of how near two names are.
@@ -170,16 +195,11 @@ std::string Options::nearest_option(const std::string& name, const std::string& 
   const std::size_t begin = std::min(name.find_first_not_of('-'), name.size());
   constexpr std::string_view kFound = "did you mean '";
   const std::string typed = name.substr(begin), plain = plain_word(typed);
+  if (typed.size() > kLongestName) return fmt::format("penstock {} --help lists its options", verb);
   if (std::string argument = index().help_for_argument(typed); !argument.empty()) return argument;
-  // "--tp2", "--pp:2".
-  const std::size_t digits = plain.find_last_not_of("0123456789") + 1;
-  if (digits > 1 && digits < plain.size()) {
-    const std::string letters =
-        "--" + plain.substr(0, plain[digits - 1] == ':' ? digits - 1 : digits);
-    const std::string key = key_called(letters.substr(2));
-    const std::string number = plain.substr(digits);
-    if (!key.empty()) return fmt::format("write {} {}", letters, number);
-  }
+  if (std::string apart = help_for_number_behind(plain, known_names(), remarks_, index());
+      !apart.empty())
+    return apart;
   const bool is_planned = has("--pin") || has("--layout");
   // "pipeline-parallel-microbatch-size": the end of it is a degree or a size of a batch.
   for (std::size_t dash = plain.find_first_of("-."); is_planned && dash != std::string::npos;
@@ -234,10 +254,13 @@ std::string Options::nearest_option(const std::string& name, const std::string& 
   }
   if (!near.starts_with(kFound)) {
     if (std::string filter = help_for_filter(plain); !filter.empty()) return filter;
-    const std::vector<std::string> typed_words = content_words(typed);
-    if (!typed_words.empty() && about_.find(typed_words.back()) != std::string::npos) {
+    constexpr std::size_t kTelling = 5;  // letters; shorter words are in every text
+    const std::vector<std::string> typed_words = content_words(typed), told = content_words(about_);
+    if (!typed_words.empty() && typed_words.back().size() >= kTelling &&
+        std::find(told.begin(), told.end(), typed_words.back()) != told.end()) {
       return fmt::format(
-          "leave it out: penstock {} answers that anyway, or not at all (penstock {} --help)", verb,
+          "leave it out: there is no such option, and what penstock {0} answers needs none "
+          "(penstock {0} --help lists its options)",
           verb);
     }
     constexpr std::size_t kMostNamed = 12;
@@ -264,15 +287,17 @@ std::string help_for_kind_of_value(const WordIndex& index, const std::string& va
         "TRAINER); {}",
         use.empty() ? fmt::format("penstock check {} judges it", value) : use);
   }
+  const OptionRow* found = nullptr;
   for (const OptionRow& row : index.rows()) {
     const bool is_choice =
         std::find(row.choices.begin(), row.choices.end(), word) != row.choices.end();
     constexpr std::size_t kShortest = 4;  // "none", "on", "csv" are no evidence
     if (row.positional || !is_choice || word.size() <= kShortest) continue;
     if (row.names.back() == "--color" || row.names.back() == "--format") continue;
-    return fmt::format("did you mean {} {}?", row.names.back(), word);
+    if (found != nullptr) return "";  // then the name decides
+    found = &row;
   }
-  return "";
+  return found == nullptr ? "" : fmt::format("did you mean {} {}?", found->names.back(), word);
 }
 
 }  // namespace
@@ -294,7 +319,9 @@ void Options::refuse_leftovers(const Arguments& own) const {
   const std::string verb = usage_.substr(0, usage_.find(' '));
   std::string help = help_for_kind_of_value(index(), value);
   if (help.empty()) help = nearest_option(name, verb);
-  throw_bad_input(fmt::format("unknown option '{}'\nhelp: {}", name, help));
+  const bool is_long = name.size() > kLongestName;
+  throw_bad_input(fmt::format("unknown option '{}'{}\nhelp: {}", name.substr(0, kLongestName),
+                              is_long ? "..." : "", help));
 }
 
 std::vector<std::string> Options::known_names() const {

@@ -12,6 +12,8 @@
 
 #include <fmt/format.h>
 
+#include "cli/options/longest_name.h"
+
 namespace penstock {
 namespace {
 
@@ -85,6 +87,14 @@ bool is_around(std::string_view word) {
       "type", "mode",   "value", "set", "n",      "the",  "of",     "and",   "in",
       "a",    "or",     "by",    "per", "path",   "max",  "min",    "total"};
   return std::find(kAround.begin(), kAround.end(), word) != kAround.end();
+}
+
+// Words of kAround that say another thing of the same: the least GPUs, tokens per step.
+bool has_bound(const std::vector<std::string>& words) {
+  constexpr std::array<std::string_view, 5> kBounds{"max", "min", "total", "per", "by"};
+  return std::any_of(words.begin(), words.end(), [&](const std::string& word) {
+    return std::find(kBounds.begin(), kBounds.end(), word) != kBounds.end();
+  });
 }
 
 std::string singular(std::string word) {
@@ -188,7 +198,10 @@ WordIndex::WordIndex(OptionTable table) : table_(std::move(table)) {
   }
 }
 
+// A bound of something is not the thing: "--min-gpus" has no same words, and means only what is a
+// minimum as well.
 const OptionRow* WordIndex::same_words(std::string_view typed) const {
+  if (typed.size() > kLongestName || has_bound(words_of(typed))) return nullptr;
   const std::vector<std::string> words = content_words(typed);
   const OptionRow* found = nullptr;
   for (std::size_t i = 0; i < table_.rows.size(); ++i) {
@@ -200,6 +213,7 @@ const OptionRow* WordIndex::same_words(std::string_view typed) const {
 }
 
 std::string WordIndex::help_for_argument(std::string_view typed) const {
+  if (typed.size() > kLongestName) return "";
   const std::vector<std::string> words = content_words(typed);
   for (const OptionRow& row : table_.rows) {
     if (!row.positional || !are_same(words, content_words(row.names.front()))) continue;
@@ -210,10 +224,15 @@ std::string WordIndex::help_for_argument(std::string_view typed) const {
 }
 
 const OptionRow* WordIndex::same_meaning(std::string_view typed) const {
-  const std::vector<std::string> words = meanings_of(content_words(rephrased(typed)));
+  if (typed.size() > kLongestName) return nullptr;
+  const std::string text = rephrased(typed);
+  const std::vector<std::string> words = meanings_of(content_words(text)), all = words_of(text);
+  const bool is_least = has(all, "min"), is_most = has(all, "max");
   const OptionRow* found = nullptr;
   for (std::size_t i = 0; i < table_.rows.size(); ++i) {
     if (!are_same(words, entries_[i].name)) continue;
+    const std::vector<std::string> own = words_of(table_.rows[i].names.back());
+    if ((is_least && !has(own, "min")) || (is_most && !has(own, "max"))) continue;
     if (found != nullptr) return nullptr;
     found = &table_.rows[i];
   }
@@ -228,6 +247,7 @@ double WordIndex::weight_of(const std::string& word) const {
 
 std::vector<const OptionRow*> WordIndex::about(std::string_view typed) const {
   constexpr double kInHelp = 0.45, kUnsaid = 0.1, kLeast = 0.38, kNear = 0.85;
+  if (typed.size() > kLongestName) return {};
   const std::vector<std::string> words = meanings_of(content_words(rephrased(typed)));
   double whole = 0.0;
   for (const std::string& word : words) whole += weight_of(word);
@@ -264,8 +284,9 @@ std::string option_shown(const OptionRow& row) {
   constexpr std::size_t kLongest = 110;
   std::string help = row.help.substr(0, row.help.find(". "));
   if (help.size() > kLongest) {
-    const std::size_t end = help.find_last_of(";,", kLongest);
-    help.resize(end == std::string::npos || end < kLongest / 3 ? help.rfind(' ', kLongest) : end);
+    std::size_t end = help.find_last_of(";,", kLongest);
+    if (end == std::string::npos || end < kLongest / 3) end = help.rfind(' ', kLongest);
+    if (end < help.size()) help = help.substr(0, end) + (help[end] == ';' ? "" : " ...");
   }
   const std::string value = row.value_name.empty() ? "" : ' ' + row.value_name;
   return fmt::format("{}{}: {}", row.names.back(), value, help);

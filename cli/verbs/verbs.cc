@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <string>
+#include <string_view>
+#include <system_error>
 
 #include <fmt/format.h>
 
@@ -117,25 +120,66 @@ std::vector<std::string> verbs_with_option(const std::string& name) {
 
 std::string_view exit_codes() { return kExitCodes; }
 
-// Text processors and chats make one long dash of two, and curly quotes.
+namespace {
+
+// The bytes of the sign that stands in `text` at `at`; 0 where it is none of `signs`.
+template <std::size_t kCount>
+std::size_t sign_at(std::string_view text, std::size_t at,
+                    const std::array<std::string_view, kCount>& signs) {
+  for (const std::string_view sign : signs) {
+    if (text.compare(at, sign.size(), sign) == 0) return sign.size();
+  }
+  return 0;
+}
+
+constexpr std::size_t kSignBytes = 3;  // of every dash and quote below
+constexpr std::array<std::string_view, 7> kDashes{"\u2010", "\u2011", "\u2012", "\u2013",
+                                                  "\u2014", "\u2015", "\u2212"};
+constexpr std::array<std::string_view, 4> kQuotes{"\u201c", "\u201d", "\u2018", "\u2019"};
+
+// Around the whole and around what follows the first '='; inside, a quote is part of a name.
+std::string without_curly_quotes(std::string_view word) {
+  while (sign_at(word, 0, kQuotes) > 0) word.remove_prefix(kSignBytes);
+  while (word.size() >= kSignBytes && sign_at(word, word.size() - kSignBytes, kQuotes) > 0) {
+    word.remove_suffix(kSignBytes);
+  }
+  const std::size_t equals = word.find('=');
+  if (equals == std::string_view::npos) return std::string(word);
+  std::string_view value = word.substr(equals + 1);
+  while (sign_at(value, 0, kQuotes) > 0) value.remove_prefix(kSignBytes);
+  return std::string(word.substr(0, equals + 1)).append(value);
+}
+
+// "\u2014tp" and "\u2013-tp" are "--tp", "\u2013P" is "-P", and before a number it is a minus sign.
+std::string with_plain_dashes(const std::string& word) {
+  std::size_t begin = 0;
+  bool has_long = false;
+  while (begin < word.size()) {
+    const std::size_t bytes = sign_at(word, begin, kDashes);
+    if (bytes == 0 && word[begin] != '-') break;
+    has_long = has_long || bytes > 0;
+    begin += std::max<std::size_t>(bytes, 1);
+  }
+  if (!has_long) return word;
+  const std::string rest = word.substr(begin);
+  const bool is_number = !rest.empty() && (rest[0] == '.' || (rest[0] >= '0' && rest[0] <= '9'));
+  return (rest.size() > 1 && rest[1] != '=' && !is_number ? "--" : "-") + rest;
+}
+
+// Text processors and chats make one long dash of two, and curly quotes. A file of such a name is
+// meant as it is.
 Arguments in_plain_signs(Arguments arguments) {
-  constexpr std::array<std::string_view, 7> kDashes{"\u2010", "\u2011", "\u2012", "\u2013",
-                                                    "\u2014", "\u2015", "\u2212"};
-  constexpr std::array<std::string_view, 4> kQuotes{"\u201c", "\u201d", "\u2018", "\u2019"};
+  constexpr char kFirstByte = '\xE2';  // of all of these signs
   for (std::string& word : arguments) {
-    for (const std::string_view dash : kDashes) {
-      if (!word.starts_with(dash)) continue;
-      const std::string rest = word.substr(std::min(word.find_first_not_of(dash), word.size()));
-      word = (rest.size() > 1 && rest[1] != '=' ? "--" : "-") + rest;
-    }
-    for (const std::string_view quote : kQuotes) {
-      for (std::size_t at = word.find(quote); at != std::string::npos; at = word.find(quote)) {
-        word.erase(at, quote.size());
-      }
-    }
+    std::error_code error;
+    if (word.find(kFirstByte) == std::string::npos || std::filesystem::exists(word, error))
+      continue;
+    word = with_plain_dashes(without_curly_quotes(word));
   }
   return arguments;
 }
+
+}  // namespace
 
 Answer run_penstock(const Arguments& given, Screen screen) {
   const Arguments arguments = in_plain_signs(given);

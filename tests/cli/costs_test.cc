@@ -64,6 +64,7 @@ TEST_CASE("costs that contradict the schedule or each other are refused") {
         "--cost: this schedule divides the backward B into I and W");
   CHECK(cost_message("F=1ms,B=2ms,X=1ms", false) == "--cost: unknown key 'X'");
   CHECK(cost_message("F=1ms,F=2ms", false) == "--cost: F is given twice");
+  CHECK(cost_message("F=1ms,forward=2ms", false) == "--cost: F is given twice, as F and forward");
   CHECK(cost_message("F=1,B=2ms", false) == "--cost F: '1' has no unit");
 }
 

@@ -55,6 +55,25 @@ TEST_CASE("endings do not make two names alike") {
   std::filesystem::remove_all(folder);
 }
 
+TEST_CASE("JSON is read whatever its name ends with, but for records and notebooks") {
+  for (const char* path : {"json_inside.out", "json_inside.yaml", "json_inside.log"}) {
+    CAPTURE(path);
+    write_file(path, "\n{\"hidden_size\": 8}\n");
+    CHECK(is_model_config(load_json(path).value));
+    write_file(path, "loss 8");
+    CHECK(tests::message_of([path] { load_json(path); }).find("not a JSON file, but") !=
+          std::string::npos);
+    std::filesystem::remove(path);
+  }
+  for (const char* path : {"json_inside.jsonl", "json_inside.ipynb"}) {
+    CAPTURE(path);
+    write_file(path, "{\"hidden_size\": 8}");
+    CHECK(tests::message_of([path] { load_json(path); }).find("not a JSON file, but") !=
+          std::string::npos);
+    std::filesystem::remove(path);
+  }
+}
+
 TEST_CASE("a byte order mark is no part of a JSON file, and a list is no model") {
   const std::string path = "byte_order_mark.json";
   write_file(path, "\xEF\xBB\xBF{\"hidden_size\": 8}");

@@ -71,10 +71,18 @@ TEST_CASE("what has no equivalent has a sentence") {
   CHECK(refusal({"--nodes", "8"}, kPlan).find("--gpus 64 for 8 nodes of 8") != std::string::npos);
   CHECK(refusal({"--batch", "8"}, kPlan).find("--global-batch N") != std::string::npos);
   CHECK(refusal({"--tp", "2"}, {"--why-not"}).find("--why-not TP=..") != std::string::npos);
+  for (const char* gpus : {"--gpus", "--world-size", "-n", "--num-gpus", "--gpu"}) {
+    CAPTURE(gpus);
+    CHECK(refusal({gpus, "64"}, kSchedule).find("ranks of one pipeline: -P N") !=
+          std::string::npos);
+  }
 }
 
 TEST_CASE("words that nobody knows are left to the verb") {
   CHECK(in_own_options({"--rnks", "3"}, kSchedule) == Arguments{"--rnks", "3"});
+  std::string longer = "--";  // each way to read it would be as long again
+  for (int i = 0; i < 32768; ++i) longer += "num-";
+  CHECK(in_own_options({longer + "gpus", "3"}, kPlan) == Arguments{longer + "gpus", "3"});
 }
 
 TEST_CASE("what a verb says itself comes first, and what does not concern it is not said") {

@@ -94,6 +94,8 @@ TEST_CASE("keys have values, once") {
   CHECK(message("P") == "--pin: 'P' is not KEY=VALUE\nhelp: write for example TP=8,PP=4");
   CHECK(message("P=").starts_with("--pin: 'P=' is not KEY=VALUE"));
   CHECK(message("=8").starts_with("--pin: '=8' is not KEY=VALUE"));
+  CHECK(message(":8").starts_with("--pin: ':8' is not KEY=VALUE"));
+  CHECK(message("P:").starts_with("--pin: 'P:' is not KEY=VALUE"));
   CHECK(message("P=8,P=4") == "--pin: P is given twice\nhelp: keep one of them");
 }
 

@@ -52,6 +52,27 @@ TEST_CASE("an option is found by its own words, and by words that mean the same"
   CHECK(name_of(index.same_meaning("--layers-and-blocks-of-hope")).empty());
 }
 
+// At least so many layers are not so many: what is meant is said, and nothing put in its place.
+TEST_CASE("a bound of something is not the thing") {
+  const WordIndex index = index_of_five();
+  for (const char* bound :
+       {"--max_layers", "--min-layers", "--total-layers", "--layers-per", "--by-layer"}) {
+    CAPTURE(bound);
+    CHECK(index.same_words(bound) == nullptr);
+  }
+  CHECK(index.same_meaning("--min-blocks") == nullptr);
+  CHECK(name_of(index.same_meaning("--total-blocks")) == "--layers");
+}
+
+TEST_CASE("what is longer than any name is compared with none") {
+  const WordIndex index = index_of_five();
+  std::string typed = "--layers";
+  while (typed.size() <= 80) typed += "-num";
+  CHECK(index.same_words(typed) == nullptr);
+  CHECK(index.same_meaning(typed) == nullptr);
+  CHECK(index.about(typed).empty());
+}
+
 TEST_CASE("of options that share a word, the one with fewer words unsaid is the nearest") {
   const WordIndex index = index_of_five();
   // "checkpoint" is in two names of two words: both, in the order of the table.
@@ -70,4 +91,12 @@ TEST_CASE("an argument without a name is said to be one") {
 TEST_CASE("an option is shown with its value and the first sentence of its help") {
   const WordIndex index = index_of_five();
   CHECK(option_shown(*index.same_words("--transport")) == "--transport NAME: gloo: on CPUs");
+}
+
+TEST_CASE("help that is cut says so, unless it is cut between sentences") {
+  const std::string first(60, 'a'), second(60, 'b');
+  CHECK(option_shown(row("--x", "N", first + ", " + second)) == "--x N: " + first + " ...");
+  CHECK(option_shown(row("--x", "N", first + "; " + second)) == "--x N: " + first);
+  CHECK(option_shown(row("--x", "N", first + ' ' + second)) == "--x N: " + first + " ...");
+  CHECK(option_shown(row("--x", "N", first + second)) == "--x N: " + first + second);
 }
