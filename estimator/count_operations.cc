@@ -230,17 +230,19 @@ Bytes ring_bytes(const Architecture& model, const CountKey& key) {
   return whole(tokens(key) * of_token * key.element_bytes / key.tensor_degree);
 }
 
-// Bytes that one kernel per operation moves around the parts, C of them. Forward (_SDPAMerger), per
-// number of the output: of each part but the first to 32 bits 2 + 4, difference 4 + 4 + 4, times
-// the sigmoid 4 + 4, sum 4 + 4 + 4; of the first 2 + 4, at the end 4 + 2; keys and values joined
-// for the gather 2 (2 + 2). Backward, of each part: gradients of queries added 4 + 2 + 4; those of
-// keys and values, 2 numbers, half of them added 5, put beside the other half 4 + 4, joined to be
-// sent 4 + 4.
+// Bytes that one kernel per operation moves around the parts, C of them, in numbers of e bytes.
+// Forward (_SDPAMerger), per number of the output: of each part but the first to 32 bits e + 4
+// where they are not yet, difference 4 + 4 + 4, times the sigmoid 4 + 4, sum 4 + 4 + 4; of the
+// first e + 4, at the end 4 + e; keys and values joined for the gather 2 (e + e). Backward, of each
+// part: gradients of queries added 4 + e + 4; those of keys and values, 2 numbers, half of them
+// added so, put beside the other half 4 + 4, joined to be sent 4 + 4.
 double merged_bytes(const Architecture& model, const CountKey& key, bool backward) {
   if (!torch_divides_sequences(key)) return 0.0;
   const double parts = key.context_degree;
   const double outputs = tokens(key) * real(attention_of(model).value) / key.tensor_degree;
-  return outputs * (backward ? 52.0 * parts : 38.0 * (parts - 1.0) + 20.0);
+  const double e = key.element_bytes, cast = e < 4.0 ? e + 4.0 : 0.0, added = 4.0 + e + 4.0;
+  if (backward) return outputs * parts * (added + 2.0 * (added / 2.0 + 8.0 + 8.0));
+  return outputs * ((cast + 32.0) * (parts - 1.0) + 2.0 * cast + 4.0 * e);
 }
 
 // What of keys and values is there while a layer works, in those of its own tokens: what arrives
@@ -248,7 +250,8 @@ double merged_bytes(const Architecture& model, const CountKey& key, bool backwar
 // three copies of gradients in 32 bits (added up, arriving and sent), and in 32 bits the output and
 // the gradients of queries, each half as many numbers.
 double ring_copies(const CountKey& key) {
-  return torch_divides_sequences(key) ? key.context_degree + 3.0 * 2.0 + 2.0 : 4.0;
+  const double wider = 4.0 / key.element_bytes;
+  return torch_divides_sequences(key) ? key.context_degree + (3.0 + 1.0) * wider : 4.0;
 }
 
 // What goes to other ranks where they divide heads during attention.
@@ -373,20 +376,32 @@ constexpr double kUnfusedLossForward = 2.0, kUnfusedLossBackward = 14.0;
 constexpr double kUnfusedNormKept = 4.0;
 
 bool has_unfused_norms(const Architecture& model, const CountKey& key) {
-  return key.unfused && !model.norm_bias;
+  return key.unfused && model.rms_norm;
+}
+
+double query_key_elements(const Architecture& model) {
+  return (real(model.heads) + model.key_value_heads) * model.head_width;
 }
 
 // Queries and keys, per token, that are turned by their positions.
 double turned_elements(const Architecture& model) {
-  if (model.position_rows > 0) return 0.0;  // positions are added to the embedding
   if (model.latent) return (model.heads + 1.0) * model.latent->rotary_width;
-  return (real(model.heads) + model.key_value_heads) * model.head_width;
+  return query_key_elements(model) * model.rotary_share;
+}
+
+// Elements per token that the norms of a layer read: as wide as the model, those of queries and
+// keys, and those of latent attention.
+double unfused_norm_elements(const Architecture& model, const CountKey& key) {
+  if (!has_unfused_norms(model, key)) return 0.0;
+  const double heads = model.query_key_norm > 0 ? query_key_elements(model) : 0.0;
+  return model.norms * real(model.hidden) / divided(key) + heads / key.tensor_degree +
+         real(attention_of(model).narrow_norms);
 }
 
 double unfused_bytes(const Architecture& model, LayerKind kind, const CountKey& key) {
   if (!key.unfused) return 0.0;
-  const double h = model.hidden, t = key.tensor_degree;
-  const double norms = has_unfused_norms(model, key) ? 2.0 * kUnfusedNorm * h / divided(key) : 0.0;
+  const double t = key.tensor_degree;
+  const double norms = kUnfusedNorm * unfused_norm_elements(model, key);
   const double gated =
       model.matrices == 3 ? real(perceptron_of(model, kind).met) / t * kUnfusedGate : 0.0;
   return tokens(key) * (norms + kUnfusedRotary * turned_elements(model) / t + gated);
@@ -530,7 +545,6 @@ SectionCounts count_embedding(const Architecture& model, const CountKey& key) {
 
 SectionCounts count_layer(const Architecture& model, LayerKind kind, const CountKey& key) {
   SectionCounts counts;
-  const double h = model.hidden;
   counts.parameters = layer_parameters(model, kind, key.tensor_degree);
   counts.forward.products = layer_products(model, kind, key);
   counts.forward.scores = score_flops(model, key);
@@ -554,9 +568,7 @@ SectionCounts count_layer(const Architecture& model, LayerKind kind, const Count
   counts.exchanged = exchanged_bytes(model, key);
   counts.experts = dispatched(model, kind, key);
   count_layer_memory(model, kind, key, counts);
-  if (has_unfused_norms(model, key)) {
-    counts.stash = counts.stash + whole(tokens(key) * 2.0 * kUnfusedNormKept * h / divided(key));
-  }
+  counts.stash += whole(tokens(key) * kUnfusedNormKept * unfused_norm_elements(model, key));
   counts.working_peak += whole(real(counts.ring.count) * ring_copies(key));
   return counts;
 }
@@ -643,6 +655,7 @@ SectionCounts count_end(const Architecture& model, EndKind kind, const CountKey&
   }
   const double kept_logits = (key.loss_in_place ? e : kLogitBytes) * logits;
   counts.stash = whole(2.0 * tokens(key) * h * e + kept_logits);
+  if (has_unfused_norms(model, key)) counts.stash += whole(kUnfusedNormKept * tokens(key) * h);
   counts.weight_stash = whole((tokens(key) * h + logits) * e);
   // The gradients of the logits in 16 bits and in 32, those of the softmax beside them where the
   // loss is no single kernel.

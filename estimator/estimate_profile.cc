@@ -32,8 +32,8 @@ constexpr std::array kRecomputes{std::pair{Recompute::kSelective, "selective"},
 // distributed_data_parallel.py) on up to 40 replicas.
 constexpr std::int64_t kBucketParameters = 40'000'000;
 
-// Of models with experts: assumed, twice the largest errors of the six published runs that the two
-// figures of experts were chosen on (docs/accuracy.md), which are too few to count.
+// Of models with experts: assumed, more than twice the largest errors of the five published runs
+// that the two figures of experts were chosen on (docs/accuracy.md), which are too few to count.
 constexpr ErrorBand kErrorOfExperts{0.21, 0.25};
 
 // Indices into the profile's sources.

@@ -22,20 +22,22 @@ constexpr KnownFamily with_biases(std::string_view name, std::string_view model_
   family.tied = tied;
   family.learned_positions = learned_positions;
   family.query_key_value_bias = family.output_bias = family.perceptron_bias = true;
-  family.norm_bias = true;
+  family.norm_bias = family.layer_norm = true;
   return family;
 }
 
 constexpr KnownFamily with_bloom_norm() {
   KnownFamily bloom = with_biases("Bloom", "bloom", true, -1);
   bloom.embedding_norm = true;
+  bloom.rotary_share = 0.0;  // linear biases of attention
   return bloom;
 }
 
 // Attention and perceptron read the same norm; a head with a bias.
 constexpr KnownFamily side_by_side(std::string_view name, std::string_view model_type,
-                                   bool attention_bias) {
+                                   bool attention_bias, double rotary_share) {
   KnownFamily family = with_biases(name, model_type, false, -1);
+  family.rotary_share = rotary_share;
   family.query_key_value_bias = family.output_bias = attention_bias;
   family.norms = 1;
   family.head_bias = true;
@@ -56,6 +58,7 @@ constexpr KnownFamily modern_bert() {
   KnownFamily family{.name = "ModernBertForMaskedLM", .model_type = "modernbert"};
   family.tied = family.head_bias = true;
   family.causal = false;
+  family.layer_norm = true;
   family.whole_every = 3;
   return family;
 }
@@ -67,14 +70,27 @@ constexpr KnownFamily first_gpt() {
   return family;
 }
 
+// Biases of attention, or waves that are added to the embedding.
+constexpr KnownFamily without_rotation(std::string_view name, std::string_view model_type) {
+  KnownFamily family = with_biases(name, model_type, true, -1);
+  family.rotary_share = 0.0;
+  return family;
+}
+
+constexpr KnownFamily gpt_neox() {
+  KnownFamily family = with_biases("GPTNeoX", "gpt_neox", false, -1);
+  family.rotary_share = 0.25;
+  return family;
+}
+
 constexpr KnownFamily ctrl() {
-  KnownFamily family = with_biases("CTRLLMHead", "ctrl", true, -1);
+  KnownFamily family = without_rotation("CTRLLMHead", "ctrl");
   family.head_bias = true;
   return family;
 }
 
 constexpr KnownFamily jais() {
-  KnownFamily family = with_biases("JAISLMHead", "jais", true, -1);
+  KnownFamily family = without_rotation("JAISLMHead", "jais");
   family.gated = true;
   return family;
 }
@@ -113,22 +129,31 @@ constexpr std::array kFamilies{
                 .query_key_norm = kHead,
                 .whole_every = 6},
     KnownFamily{.name = "Phi3", .model_type = "phi3"},
-    KnownFamily{.name = "PhiMoE", .model_type = "phimoe", .norm_bias = true},
-    KnownFamily{.name = "Olmo", .model_type = "olmo", .norms = 0, .final_norm = false},
+    KnownFamily{.name = "PhiMoE", .model_type = "phimoe", .norm_bias = true, .layer_norm = true},
+    KnownFamily{
+        .name = "Olmo", .model_type = "olmo", .norms = 0, .layer_norm = true, .final_norm = false},
     KnownFamily{.name = "Olmo2", .model_type = "olmo2", .query_key_norm = kWhole},
     KnownFamily{.name = "Olmo3", .model_type = "olmo3", .query_key_norm = kWhole, .whole_every = 4},
     KnownFamily{.name = "Olmoe", .model_type = "olmoe", .query_key_norm = kWhole},
     KnownFamily{.name = "Granite", .model_type = "granite"},
     KnownFamily{.name = "GraniteMoe", .model_type = "granitemoe"},
     KnownFamily{.name = "GraniteMoeShared", .model_type = "granitemoeshared"},
-    KnownFamily{.name = "StableLm", .model_type = "stablelm", .norm_bias = true},
+    KnownFamily{.name = "StableLm",
+                .model_type = "stablelm",
+                .norm_bias = true,
+                .layer_norm = true,
+                .rotary_share = 0.25},
     KnownFamily{.name = "InternLM2", .model_type = "internlm2"},
     KnownFamily{.name = "InternLM3", .model_type = "internlm3"},
     KnownFamily{.name = "Baichuan", .model_type = "baichuan"},
-    KnownFamily{.name = "ChatGLM", .model_type = "chatglm", .query_key_value_bias = true},
-    KnownFamily{.name = "Glm", .model_type = "glm", .query_key_value_bias = true},
-    KnownFamily{.name = "Glm4", .model_type = "glm4", .norms = 4},
-    KnownFamily{.name = "Glm4Moe", .model_type = "glm4_moe"},
+    KnownFamily{.name = "ChatGLM",
+                .model_type = "chatglm",
+                .query_key_value_bias = true,
+                .rotary_share = 0.5},
+    KnownFamily{
+        .name = "Glm", .model_type = "glm", .query_key_value_bias = true, .rotary_share = 0.5},
+    KnownFamily{.name = "Glm4", .model_type = "glm4", .norms = 4, .rotary_share = 0.5},
+    KnownFamily{.name = "Glm4Moe", .model_type = "glm4_moe", .rotary_share = 0.5},
     KnownFamily{
         .name = "Exaone4", .model_type = "exaone4", .query_key_norm = kHead, .whole_every = 4},
     KnownFamily{.name = "Dots1", .model_type = "dots1", .query_key_norm = kHead},
@@ -146,10 +171,15 @@ constexpr std::array kFamilies{
     KnownFamily{
         .name = "Apertus", .model_type = "apertus", .gated = false, .query_key_norm = kHead},
     KnownFamily{.name = "Arcee", .model_type = "arcee", .gated = false},
-    KnownFamily{.name = "Cohere", .model_type = "cohere", .tied = true, .norms = 1},
     KnownFamily{
-        .name = "Cohere2", .model_type = "cohere2", .tied = true, .norms = 1, .whole_every = 4},
-    KnownFamily{.name = "Dbrx", .model_type = "dbrx"},
+        .name = "Cohere", .model_type = "cohere", .tied = true, .norms = 1, .layer_norm = true},
+    KnownFamily{.name = "Cohere2",
+                .model_type = "cohere2",
+                .tied = true,
+                .norms = 1,
+                .layer_norm = true,
+                .whole_every = 4},
+    KnownFamily{.name = "Dbrx", .model_type = "dbrx", .layer_norm = true},
     KnownFamily{.name = "GptOss",
                 .model_type = "gpt_oss",
                 .query_key_value_bias = true,
@@ -157,16 +187,26 @@ constexpr std::array kFamilies{
                 .expert_biases = true,
                 .attention_sinks = true,
                 .whole_every = 2},
-    KnownFamily{.name = "Nemotron", .model_type = "nemotron", .gated = false, .norm_bias = true},
-    KnownFamily{.name = "MPT", .model_type = "mpt", .gated = false, .tied = true},
+    KnownFamily{.name = "Nemotron",
+                .model_type = "nemotron",
+                .gated = false,
+                .norm_bias = true,
+                .layer_norm = true,
+                .rotary_share = 0.5},
+    KnownFamily{.name = "MPT",
+                .model_type = "mpt",
+                .gated = false,
+                .tied = true,
+                .layer_norm = true,
+                .rotary_share = 0.0},
     with_biases("Starcoder2", "starcoder2", true, -1),
     with_one_key_value_head(),
     with_biases("GPT2LMHead", "gpt2", true, 0),
     without_projection_biases(),
-    with_biases("GPTNeoX", "gpt_neox", false, -1),
-    side_by_side("GPTJ", "gptj", false),
-    side_by_side("CodeGen", "codegen", false),
-    side_by_side("Phi", "phi", true),
+    gpt_neox(),
+    side_by_side("GPTJ", "gptj", false, 0.25),
+    side_by_side("CodeGen", "codegen", false, 0.25),
+    side_by_side("Phi", "phi", true, 0.5),
     with_biases("OPT", "opt", true, 2),
     with_bloom_norm(),
     KnownFamily{.name = "Falcon",
@@ -175,6 +215,7 @@ constexpr std::array kFamilies{
                 .tied = true,
                 .norms = 1,
                 .norm_bias = true,
+                .layer_norm = true,
                 .multi_query = true},
     encoder("BertForMaskedLM", "bert"),
     encoder("RobertaForMaskedLM", "roberta"),
@@ -183,7 +224,7 @@ constexpr std::array kFamilies{
     first_gpt(),
     jais(),
     ctrl(),
-    with_biases("XGLM", "xglm", true, -1),
+    without_rotation("XGLM", "xglm"),
 };
 
 // Other names of the same.

@@ -19,6 +19,8 @@ struct KnownFamily {
   bool query_key_value_bias = false, output_bias = false, perceptron_bias = false;
   int norms = 2;  // with weights, of a layer; 1: attention and perceptron side by side
   bool norm_bias = false;
+  bool layer_norm = false;    // also where its norms have no bias; no: of root mean squares
+  double rotary_share = 1.0;  // of a head, where there is no table and the file does not say
   QueryKeyNorm query_key_norm = QueryKeyNorm::kNone;
   bool head_bias = false;
   bool embedding_norm = false;

@@ -373,6 +373,8 @@ class ArchitectureReader {
     }
     model_.norms = family.norms;
     model_.norm_bias = family_ ? family.norm_bias : has_layer_norm();
+    model_.rms_norm = !(family_ ? family.layer_norm : has_layer_norm());
+    model_.rotary_share = model_.position_rows > 0 ? 0.0 : rotary_share();
     model_.head_bias = fields_.boolean("lm_head_bias").value_or(family.head_bias);
     model_.embedding_norm = family.embedding_norm;
     model_.final_norm = family.final_norm;
@@ -406,6 +408,18 @@ class ArchitectureReader {
     if (!fields_.boolean("learned_pos_emb").value_or(true) || !attention_) return true;
     return attention_->boolean("alibi").value_or(true) ||
            attention_->boolean("rope").value_or(false);
+  }
+
+  // Of a head, what positions turn; the rest of it, or all, has none or a bias of attention.
+  double rotary_share() {
+    if (attention_ && attention_->boolean("rope").value_or(false)) return 1.0;
+    if (fields_.boolean("alibi").value_or(false)) return 0.0;
+    for (const char* name : {"partial_rotary_factor", "rotary_pct", "rope_pct"}) {
+      if (const auto share = fields_.present(name)) return share->number(0.0, 1.0);
+    }
+    const auto turned = fields_.size({"rotary_dim"}, 0);
+    if (turned) return std::min(1.0, static_cast<double>(*turned) / model_.head_width);
+    return family().rotary_share;
   }
 
   void read_falcon_norms() {

@@ -37,6 +37,7 @@ class EncoderDecoderReader {
     read_perceptron(half);
     half.causal = false;
     half.norms = 2;
+    half.rms_norm = true;
     model_.position_buckets = size_or("relative_attention_num_buckets", 32);
     const int layers = fields_.size({"num_decoder_layers"}).value_or(half.layers);
     list_not_read(half);

@@ -66,6 +66,9 @@ struct Architecture {
   bool head_bias = false;
   int norms = 2;  // with weights, of a layer, each as wide as the model
   bool norm_bias = false;
+  // What only kernels that are not fused show.
+  bool rms_norm = false;         // norms are of root mean squares, not of mean and variance
+  double rotary_share = 0.0;     // of a head's queries and keys that positions turn
   int query_key_norm = 0;        // weights of the norms of queries and keys in a layer
   bool attention_sinks = false;  // a weight per head
   // Fields that the file leaves out, "head width 128 (hidden / heads)", and fields that it has and

@@ -212,7 +212,7 @@ TEST_CASE("kernels that are not fused move more, and norms keep more") {
   const double logits = 8192.0 * 128'256;
   CHECK(head.forward.unfused == 2 * logits + 32.0 * 8192 * 4096);
   CHECK(head.backward.unfused == 14 * logits + 64.0 * 8192 * 4096);
-  CHECK(head.stash == fused_head.stash);
+  CHECK(head.stash == fused_head.stash + Bytes{4 * 8192 * 4096});
   CHECK(head.working_peak == Bytes{8 * std::int64_t{8192} * 128'256});
 }
 
@@ -239,6 +239,55 @@ TEST_CASE("PyTorch's context parallelism moves every head and merges in 32 bits"
   CHECK(count_recompute(llama, LayerKind::kDense, key, Recompute::kSelective).again.copies == 0.0);
   CHECK(count_recompute(llama, LayerKind::kDense, key, Recompute::kFull).again.copies ==
         torch.forward.copies);
+}
+
+// In 32 bits nothing is cast: 32 bytes for each of 7 parts and 16; backward 12 for queries, 2 (6 +
+// 16) for keys and values. Gradients and outputs are as wide as keys and values: 8 + 4 times those.
+TEST_CASE("PyTorch's context parallelism casts nothing in 32 bits") {
+  const Architecture llama = shipped_model("llama-3-8b");
+  CountKey key = key_of(1, 1, 32'768);
+  key.element_bytes = 4;
+  key.context_degree = 8;
+  const SectionCounts ring = count_layer(llama, LayerKind::kDense, key);
+  key.torch_collectives = true;
+  const SectionCounts torch = count_layer(llama, LayerKind::kDense, key);
+  const double outputs = 4096.0 * 4096;
+  CHECK(torch.forward.copies == outputs * (7 * 32 + 16));
+  CHECK(torch.backward.copies == outputs * 8 * 56);
+  CHECK(torch.working_peak == ring.working_peak - ring.ring * 4 + torch.ring * 12);
+}
+
+// Layers of 64, 4 heads of 16, perceptrons of 256.
+double unfused_of(const std::string& family, const std::string& more) {
+  const Architecture model =
+      model_of(R"({"architectures": [")" + family +
+               R"("], "num_hidden_layers": 2, "hidden_size": 64, "num_attention_heads": 4,
+      "intermediate_size": 256, "max_position_embeddings": 128, "vocab_size": 256)" +
+               more + "}");
+  CountKey key = key_of(1, 1, 128);
+  key.unfused = true;
+  return count_layer(model, LayerKind::kDense, key).forward.unfused / 128;
+}
+
+// Of a token: 32 * 64 a norm, 16 * 128 for queries and keys, 4 * 256 for the gate.
+TEST_CASE("norms and positions are those of the family") {
+  CHECK(unfused_of("LlamaForCausalLM", "") == 2 * 2048 + 2048 + 1024);
+  CHECK(unfused_of("LlamaForCausalLM", R"(, "partial_rotary_factor": 0.5)") ==
+        2 * 2048 + 1024 + 1024);
+  CHECK(unfused_of("Gemma2ForCausalLM", "") == 4 * 2048 + 2048 + 1024);
+  // Those of 128 queries and keys.
+  CHECK(unfused_of("Qwen3ForCausalLM", R"(, "head_dim": 16)") == 2 * 2048 + 4096 + 2048 + 1024);
+  // Layer norms, with or without a bias.
+  CHECK(unfused_of("CohereForCausalLM", "") == 2048 + 1024);
+  CHECK(unfused_of("GPTNeoXForCausalLM", "") == 512);
+  CHECK(unfused_of("GPTNeoXForCausalLM", R"(, "rotary_pct": 1.0)") == 2048);
+  CHECK(unfused_of("BloomForCausalLM", "") == 0);
+  CHECK(unfused_of("MPTForCausalLM", "") == 0);
+  // Of an unknown family the name of epsilon tells.
+  CHECK(unfused_of("NewForCausalLM", R"(, "hidden_act": "silu", "layer_norm_eps": 1e-5)") ==
+        2048 + 1024);
+  CHECK(unfused_of("NewForCausalLM", R"(, "hidden_act": "silu", "rms_norm_eps": 1e-5)") ==
+        2 * 2048 + 2048 + 1024);
 }
 
 // GPT-2 has layer norms, which are one kernel, positions that are added once, and no gate.

@@ -169,6 +169,16 @@ TEST_CASE("the optimizer keeps what was said, also in 32 bits") {
   CHECK(profile.training.optimizer_bytes_per_parameter == Bytes{10});
   CHECK(profile.sources[static_cast<std::size_t>(profile.training.source)].text.ends_with(
       "4 gradient, 10 optimizer"));
+
+  request.arithmetic = Arithmetic::kFloat32;
+  request.optimizer_bytes = 2;
+  DeviceSheet device = round_device();
+  device.peaks.push_back({Arithmetic::kFloat32, 1e14, 0});
+  const ModelProfile wide =
+      estimate_profile(shipped_model("llama-3-8b"), device, shipped_efficiency(), request).profile;
+  CHECK(wide.training.optimizer_bytes_per_parameter == Bytes{2});
+  CHECK(wide.sources[static_cast<std::size_t>(wide.training.source)].text.ends_with(
+      "4 gradient, 2 optimizer"));
 }
 
 // 401,408 bytes a token of a layer forward, 8,192 tokens, at nine tenths of 1e12 bytes a second;
