@@ -93,7 +93,11 @@ class PairEstimate {
          ""},
         {"operations", Origin::kAssumed, "operations: W / (I + W) counted from matrix products",
          ""},
-        {"training", Origin::kAssumed, "AdamW with a master copy and two moments", ""}};
+        {"training", Origin::kAssumed,
+         request_.optimizer_bytes ? "AdamW, of which " + std::to_string(*request_.optimizer_bytes) +
+                                        " bytes a parameter are kept"
+                                  : "AdamW with a master copy and two moments",
+         ""}};
   }
 
   void add_training() {
@@ -101,7 +105,7 @@ class PairEstimate {
     TrainingState& state = estimate_.profile.training;
     state.bytes_per_parameter = {half ? 2 : 4};
     state.bytes_per_gradient = {gradient_bytes()};
-    state.optimizer_bytes_per_parameter = {half ? 12 : 8};
+    state.optimizer_bytes_per_parameter = {request_.optimizer_bytes.value_or(half ? 12 : 8)};
     state.bucket_parameters = kBucketParameters;
     state.source = kTraining;
   }
@@ -118,7 +122,11 @@ class PairEstimate {
     key.attention = kind_of(kernel_);
     key.sequence_parallel = request_.sequence_parallel && degree > 1;
     key.eager = curve_.eager;
-    if (!key.eager) key.gradient_bytes = gradient_bytes();
+    if (!key.eager) {
+      key.gradient_bytes = gradient_bytes();
+      key.loss_in_place = request_.loss == LossKind::kInPlace;
+      key.eager_loss = request_.loss == LossKind::kEager;
+    }
     PairKey pair{key, key};
     pair.encoder.sequence_length = lengths.encoder;
     pair.decoder.sequence_length = std::max(1, lengths.decoder);
@@ -270,6 +278,11 @@ class PairEstimate {
     list.emplace_back(
         "the encoder's output is counted in every layer of the decoder, though a stage holds it "
         "once");
+    if (request_.loss == LossKind::kInPlace) {
+      list.emplace_back("the loss is one kernel that leaves its gradients in the logits' place");
+    } else if (request_.loss == LossKind::kEager) {
+      list.emplace_back("the loss is one kernel per operation: 12 bytes a logit at once");
+    }
     list.emplace_back("efficiencies fitted on models without an encoder");
   }
 

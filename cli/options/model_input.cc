@@ -26,7 +26,6 @@ namespace penstock {
 namespace {
 
 constexpr double kMostImbalance = 1000.0;
-constexpr int kMostOptimizerBytes = 64;
 
 // "NVIDIA A100-SXM4-80GB", as drivers and clouds call it, is "a100-sxm-80gb".
 std::string without_maker(const std::string& name) {
@@ -301,6 +300,26 @@ void read_model(const Loaded<Json>& config, EstimatedModel& estimated) {
   if (estimated.model.name.empty()) estimated.model.name = name_of_file(config.file.path);
 }
 
+// What the estimates of such a model or such numbers do not tell apart.
+void refuse_not_modelled(const EstimatedModel& estimated, const EstimateSettings& settings) {
+  const bool pairs = estimated.encoder_decoder.has_value();
+  if (pairs && settings.kernels == "eager") {
+    bad_option("--kernels", "eager kernels of encoder-decoder models are not estimated",
+               "leave it out, or measure the model: penstock profile");
+  }
+  if (pairs && settings.fsdp_prefetch) {
+    bad_option("--fsdp-prefetch", "of encoder-decoder models every backward gathers ahead",
+               "leave it out");
+  }
+  if (bytes_of(estimated.request.arithmetic) < 4) return;
+  for (const auto& [name, value] :
+       {std::pair{"--kernels", &settings.kernels}, std::pair{"--loss", &settings.loss}}) {
+    if (!*value) continue;
+    bad_option(name, "numbers of 32 bits are estimated as eager PyTorch runs them",
+               "leave it out, or give --precision bfloat16 or float16");
+  }
+}
+
 void set_experts(const EstimateSettings& settings, EstimateRequest& request) {
   request.expert_degrees = settings.expert_degrees;
   request.experts_by_tensor = true;
@@ -357,6 +376,7 @@ EstimatedModel estimate_model(const Loaded<Json>& config, const EstimateSettings
                    "--sequence-length 2048");
   }
   request.torch_collectives = settings.torch_collectives;
+  refuse_not_modelled(estimated, settings);
   if (settings.kernels) request.eager_kernels = are_eager(*settings.kernels);
   if (settings.loss) request.loss = loss_of(*settings.loss);
   if (settings.fsdp_prefetch) request.gathers_ahead = are_gathered_ahead(*settings.fsdp_prefetch);

@@ -75,17 +75,18 @@ void SearchOptions::declare_estimate(Options& options) {
                  "not compiled",
                  kernels);
   options.choices(kernel_names());
-  options.option("--loss", "NAME",
-                 "with a config.json: apart (default: logits in 32 bits, their gradients beside "
-                 "them), in-place (one kernel leaves the gradients where the logits were: "
-                 "Transformer Engine's and Liger's cross-entropy; default for MPT) or eager (not "
-                 "compiled, as torchtitan's was until 2025; default with --kernels eager)",
-                 loss);
+  options.option(
+      "--loss", "NAME",
+      "with a config.json in 16 bits: apart (default: logits in 32 bits, their gradients beside "
+      "them), in-place (one kernel leaves the gradients where the logits were: "
+      "Transformer Engine's and Liger's cross-entropy; default for MPT) or eager (not "
+      "compiled, as torchtitan's was until 2025; default with --kernels eager)",
+      loss);
   options.choices(loss_names());
   options.option("--fsdp-prefetch", "NAME",
-                 "with a config.json and sharded weights: backward-pre (default: a backward "
+                 "with a config.json and sharding=fsdp: backward-pre (default: a backward "
                  "gathers the next weights while it computes) or backward-post (when it has; "
-                 "default for MPT, as Composer does)",
+                 "default for MPT without --for, as Composer does)",
                  fsdp_prefetch);
   options.choices(prefetch_names());
   options.option("--expert-imbalance", "X",

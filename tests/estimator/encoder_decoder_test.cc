@@ -128,3 +128,22 @@ TEST_CASE("sections of the encoder have rows by its length, those of the decoder
   for (const Measurement& m : decoder.measurements) CHECK(m.decoder_length > 0);
   CHECK(profile.tied_weights.front().sections.size() == 3);
 }
+
+// In place a logit keeps 2 bytes instead of 4.
+TEST_CASE("the optimizer and the loss of an encoder-decoder are those that were asked for") {
+  const EncoderDecoder model = read(config(512, 64, 8, 2048, 2));
+  EstimateRequest request;
+  const auto profile = [&] {
+    return estimate_encoder_decoder(model, a100(), shipped_efficiency(), request, {{16}, {16}, 32})
+        .profile;
+  };
+  const auto head = [](const ModelProfile& of) { return of.section_types.back().measurements[0]; };
+  const ModelProfile usual = profile();
+  CHECK(usual.training.optimizer_bytes_per_parameter == Bytes{12});
+  request.optimizer_bytes = 10;
+  request.loss = LossKind::kInPlace;
+  const ModelProfile asked = profile();
+  CHECK(asked.training.optimizer_bytes_per_parameter == Bytes{10});
+  const std::int64_t logits = std::int64_t{16} * model.decoder.vocabulary;
+  CHECK(head(usual).stash - head(asked).stash == Bytes{2 * logits});
+}
