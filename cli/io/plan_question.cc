@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -14,6 +15,7 @@
 #include "cli/options/question.h"
 #include "cli/reports/known_host.h"
 #include "core/files/format.h"
+#include "core/values/error.h"
 #include "core/values/json_reader.h"
 #include "costmodel/calibrated_profile.h"
 #include "estimator/default_cluster.h"
@@ -113,31 +115,29 @@ std::optional<ClusterSpec> assumed_cluster(const DeviceSheet& sheet, const PlanF
   return {};
 }
 
-// The settings, and those with one of the rarer options each.
-void add_rarer(std::vector<EstimateSettings>& all) {
-  const std::vector<EstimateSettings> usual = all;
-  const auto add = [&](const auto& change) {
-    for (EstimateSettings settings : usual) {
-      if (settings.attention) continue;
-      change(settings);
-      all.push_back(std::move(settings));
+// The settings, and those with the rarer options, each with all that stand before.
+void add_rarer(std::vector<EstimateSettings>& all, const Plan& plan) {
+  const auto add = [&](const std::vector<std::string>& names, auto member, bool only_half) {
+    const std::vector<EstimateSettings> before = all;
+    for (const std::string& name : names) {
+      for (EstimateSettings settings : before) {
+        if (only_half && bytes_of(*arithmetic_named(*settings.precision)) == 4) continue;
+        settings.*member = name;
+        all.push_back(std::move(settings));
+      }
     }
   };
-  add([](EstimateSettings& settings) { settings.kernels = "eager"; });
-  for (const std::string& loss : loss_names()) {
-    add([&](EstimateSettings& settings) { settings.loss = loss; });
+  // Without sharded weights nothing is gathered.
+  if (plan.sharding == Sharding::kFsdp) {
+    add(prefetch_names(), &EstimateSettings::fsdp_prefetch, false);
   }
-  for (const std::string& prefetch : prefetch_names()) {
-    add([&](EstimateSettings& settings) { settings.fsdp_prefetch = prefetch; });
-  }
-  for (const int bytes : {4, 6, 8, 10}) {
-    add([&](EstimateSettings& settings) { settings.optimizer_bytes = std::to_string(bytes); });
-  }
+  add(loss_names(), &EstimateSettings::loss, true);
+  add({"eager"}, &EstimateSettings::kernels, true);
 }
 
 // What was asked for besides the model: it does not stand in the plan, but it is the one that gives
-// its prices.
-std::vector<EstimateSettings> settings_tried(const DeviceSheet& sheet, bool has_tensors) {
+// its prices. What the optimizer keeps shows in the plan's bytes (EstimateAgain).
+std::vector<EstimateSettings> settings_tried(const DeviceSheet& sheet, const Plan& plan) {
   std::vector<EstimateSettings> all;
   for (const Arithmetic arithmetic :
        {Arithmetic::kBFloat16, Arithmetic::kFloat16, Arithmetic::kTensorFloat32,
@@ -157,14 +157,14 @@ std::vector<EstimateSettings> settings_tried(const DeviceSheet& sheet, bool has_
   // Those without a warning on attention first: they are what most plans were made with.
   std::stable_partition(all.begin(), all.end(),
                         [](const EstimateSettings& one) { return !one.attention; });
-  // --for torchtitan and pytorch have PyTorch's tensor parallelism.
+  // --for torchtitan and pytorch have PyTorch's tensor and context parallelism.
   const std::vector<EstimateSettings> without = all;
   for (EstimateSettings settings : without) {
-    if (!has_tensors) break;
+    if (plan.tensor == 1 && plan.context == 1) break;
     settings.torch_collectives = true;
     all.push_back(std::move(settings));
   }
-  add_rarer(all);
+  add_rarer(all, plan);
   return all;
 }
 
@@ -180,28 +180,97 @@ EstimateSettings on_other_device(EstimateSettings settings, const std::vector<De
   return settings;
 }
 
-bool estimate_again(Question& question, const Loaded<Json>& config,
-                    const std::vector<DeviceSheet>& sheets, const DeviceSheet& sheet,
-                    const PlanFile& file) {
-  for (EstimateSettings& settings : settings_tried(sheet, file.plan.tensor > 1)) {
-    settings.device = file.cluster.device;
-    settings.sequence_length = std::to_string(file.plan.sequence_length);
-    settings.gpus = device_count(question.cluster.value);
-    settings.context_degrees = {file.plan.context};
-    settings.expert_degrees = {file.plan.expert};
-    if (question.cluster.file.path != kAssumedCluster) settings.cluster = &question.cluster.value;
-    question.estimated = estimate_model(config, settings);
-    for (const PlanDevice& other : file.cluster.other_devices) {
-      add_device(*question.estimated,
-                 estimate_model(config, on_other_device(settings, sheets, other.name)));
+class EstimateAgain {
+ public:
+  EstimateAgain(Question& question, const Loaded<Json>& config,
+                const std::vector<DeviceSheet>& sheets, const PlanFile& file)
+      : question_(question), config_(config), sheets_(sheets), file_(file) {}
+
+  bool run(const DeviceSheet& sheet) {
+    for (EstimateSettings& settings : settings_tried(sheet, file_.plan)) {
+      settings.device = file_.cluster.device;
+      settings.sequence_length = std::to_string(file_.plan.sequence_length);
+      settings.gpus = device_count(question_.cluster.value);
+      settings.context_degrees = {file_.plan.context};
+      settings.expert_degrees = {file_.plan.expert};
+      if (question_.cluster.file.path != kAssumedCluster) {
+        settings.cluster = &question_.cluster.value;
+      }
+      const Kept& kept = kept_with(settings);
+      if (!kept.is_plans) continue;
+      settings.optimizer_bytes = kept.optimizer_bytes;
+      if (estimate(settings) && reproduces(question_, file_)) return true;
     }
-    question.profile = {question.estimated->estimate.profile, config.file};
-    question.request.pins.device = question.estimated->request.device;
-    calibrate(question, file);
-    if (reproduces(question, file)) return true;
+    return false;
   }
-  return false;
-}
+
+ private:
+  // Whether the plan's bytes are those of such weights and gradients, and what the optimizer keeps
+  // then; absent: what it usually does.
+  struct Kept {
+    bool is_plans = false;
+    std::optional<std::string> optimizer_bytes{};
+  };
+
+  // False: no such model has these settings, or not on all devices.
+  bool estimate(const EstimateSettings& settings) {
+    try {
+      question_.estimated = estimate_model(config_, settings);
+      for (const PlanDevice& other : file_.cluster.other_devices) {
+        add_device(*question_.estimated,
+                   estimate_model(config_, on_other_device(settings, sheets_, other.name)));
+      }
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::kBadInput) throw;
+      return false;
+    }
+    question_.profile = {question_.estimated->estimate.profile, config_.file};
+    question_.request.pins.device = question_.estimated->request.device;
+    calibrate(question_, file_);
+    return true;
+  }
+
+  const Kept& kept_with(const EstimateSettings& settings) {
+    const std::pair numbers{*settings.precision, *settings.gradients};
+    const auto known = kept_.find(numbers);
+    if (known != kept_.end()) return known->second;
+    return kept_[numbers] = estimate(settings) ? kept_as_estimated() : Kept{};
+  }
+
+  [[nodiscard]] Kept kept_as_estimated() const {
+    if (keeps_as_planned(question_)) return {true, {}};
+    Question other = question_;
+    Bytes& state = other.profile.value.training.optimizer_bytes_per_parameter;
+    const std::int64_t usual =
+        question_.estimated->estimate.profile.training.optimizer_bytes_per_parameter.count;
+    const std::int64_t fitted = state.count - usual;  // to measured runs
+    for (int bytes = 0; bytes <= kMostOptimizerBytes; ++bytes) {
+      state.count = std::max<std::int64_t>(0, bytes + fitted);
+      if (keeps_as_planned(other)) return {true, std::to_string(bytes)};
+    }
+    return {};
+  }
+
+  [[nodiscard]] bool keeps_as_planned(const Question& question) const {
+    for (const std::string& type : file_.plan.device_types()) {
+      if (find_device_type(question.cluster.value, type) == nullptr) return false;
+    }
+    const PricedPlan priced = price(question.inputs(), file_.plan);
+    if (priced.why_not) return false;
+    const auto alike = [](const StepPrice& a, const StepPrice& b) {
+      return a.parameters == b.parameters && a.gradients == b.gradients &&
+             a.optimizer_state == b.optimizer_state && a.only_on_host == b.only_on_host;
+    };
+    return std::equal(priced.prices.step.begin(), priced.prices.step.end(),
+                      file_.prices.step.begin(), file_.prices.step.end(), alike);
+  }
+
+  Question& question_;
+  const Loaded<Json>& config_;
+  const std::vector<DeviceSheet>& sheets_;
+  const PlanFile& file_;
+  std::map<std::pair<std::string, std::string>, Kept> kept_;
+};
 
 const std::string kDiffers =
     " do not give the prices in the plan: it was made with other options, or by another "
@@ -225,7 +294,7 @@ PlanQuestion from_estimate(const PlanFile& file, const std::string& path,
     if (!cluster.why_not.empty()) return {cluster.why_not, {}};
     again.question.cluster.value = read_cluster(cluster.json.value, file.cluster_file.path);
   }
-  if (!estimate_again(again.question, config, sheets, *sheet, file)) {
+  if (!EstimateAgain(again.question, config, sheets, file).run(*sheet)) {
     return {file.profile.path + " and the datasheet of " + sheet->name + kDiffers, {}};
   }
   return again;

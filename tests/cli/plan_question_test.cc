@@ -101,6 +101,41 @@ TEST_CASE("a plan that was asked for with measured runs makes its question again
   CHECK(again.question.cluster.value.calibration == plan.value.calibration);
 }
 
+TEST_CASE("options of an estimate are found again, several of them too") {
+  const Folder folder;
+  const auto again = [&](const std::string& model, const std::string& layout,
+                         const Arguments& options) {
+    write_file(folder / "config.json", read_file("data/models/" + model + ".json"));
+    Arguments arguments{"predict", folder / "config.json", "--device", "h100-sxm", "--layout",
+                        layout};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    const Loaded<PlanFile> plan = plan_in(folder, arguments);
+    return question_of(plan.value, plan.file.path);
+  };
+  const std::string sharded = "DP=8 sharding=fsdp mbs=1 gb=8", divided = "TP=2 PP=2 mbs=1 gb=16";
+  for (const Arguments& options : {Arguments{"--optimizer-bytes", "10", "--loss", "in-place"},
+                                   Arguments{"--optimizer-bytes", "16", "--loss", "in-place"},
+                                   Arguments{"--kernels", "eager", "--attention", "flash2"},
+                                   Arguments{"--precision", "float32", "--optimizer-bytes", "0"},
+                                   Arguments{"--gradients", "bfloat16", "--optimizer-bytes", "3",
+                                             "--kernels", "eager", "--loss", "apart"}}) {
+    CAPTURE(options.back());
+    CHECK(again("gpt2", divided, options).why_not == "");
+  }
+  CHECK(again("gpt2", sharded,
+              {"--fsdp-prefetch", "backward-post", "--optimizer-bytes", "2", "--loss", "eager"})
+            .why_not == "");
+  // PyTorch's context parallelism has prices of its own, also without tensor parallelism.
+  CHECK(
+      again("llama-3-8b", "CP=2 DP=4 sharding=fsdp mbs=1 gb=8", {"--for", "torchtitan"}).why_not ==
+      "");
+  const PlanQuestion found =
+      again("gpt2", divided, {"--optimizer-bytes", "16", "--loss", "in-place"});
+  REQUIRE(found.question.estimated);
+  CHECK(found.question.estimated->request.optimizer_bytes == 16);
+  CHECK(found.question.estimated->request.loss == LossKind::kInPlace);
+}
+
 TEST_CASE("files that are gone or have changed make no question, nor does another's plan") {
   const Folder folder;
   const Loaded<PlanFile> plan = measured_plan(folder);
