@@ -81,7 +81,8 @@ class Traffic {
     copy_rate_ = copies ? kCopyShare * device.memory_bandwidth.value : 0;
     // Backwards hold sums of gradients over micro-batches, as estimates of compiled code do.
     adds_gradients_ = has_term(profile, kGradientSums);
-    gathers_late_ = has_term(profile, kGathersWaitedFor);
+    // Only the first FSDP knows of BACKWARD_POST; ZeRO-3 gathers ahead anyway.
+    gathers_late_ = plan.sharding == Sharding::kFsdp && has_term(profile, kGathersWaitedFor);
     for (std::size_t type = 0; type < of_type_.size(); ++type) of_type_[type] = of(type);
   }
 

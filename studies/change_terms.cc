@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/values/term_names.h"
+
 namespace penstock {
 namespace {
 
@@ -75,6 +77,8 @@ std::vector<std::string> term_names(const ModelProfile& profile) {
   for (const SectionType& type : profile.section_types) {
     for (const Measurement& m : type.measurements) {
       for (const TimeTerm& term : m.terms) {
+        // That one only says what the trainer does, and takes no time.
+        if (term.name == kGathersWaitedFor) continue;
         if (std::find(names.begin(), names.end(), term.name) == names.end()) {
           names.push_back(term.name);
         }

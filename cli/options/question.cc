@@ -168,6 +168,10 @@ void use_estimate(Question& question, const SearchOptions& options, const Loaded
   settings.loss = options.loss;
   settings.optimizer_bytes = options.optimizer_bytes;
   settings.fsdp_prefetch = options.fsdp_prefetch;
+  // Only Composer, which is none of the trainers, does not gather MPT's weights ahead.
+  if (options.trainer && !settings.fsdp_prefetch && !is_encoder_decoder(config.value)) {
+    settings.fsdp_prefetch = "backward-pre";
+  }
   settings.torch_collectives = options.trainer && has_torch_tensors(*options.trainer);
   if (options.cluster) {
     question.cluster = load_cluster(*options.cluster);

@@ -1,7 +1,10 @@
 #include "cli/options/search_options.h"
 
+#include <filesystem>
+
 #include <doctest/doctest.h>
 
+#include "cli/io/files.h"
 #include "costmodel/price_stages.h"
 #include "tests/core/messages.h"
 #include "trainers/trainer_table.h"
@@ -195,4 +198,57 @@ TEST_CASE("an estimate for several device types holds the measurements of each")
   given.also_on = {"v100-16gb"};
   given.precision = "float32";
   CHECK(question_of(given).estimated);
+}
+
+namespace {
+
+SearchOptions estimated(const std::string& config) {
+  SearchOptions options;
+  options.profile = config;
+  options.device = "h100-sxm";
+  options.gpus = "8";
+  options.global_batch = "8";
+  options.takes_pairs = true;
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("what an estimate does not tell apart is refused") {
+  const std::string path =
+      (std::filesystem::temp_directory_path() / "penstock_search_options_t5.json").string();
+  write_file(path, R"({"model_type": "t5", "architectures": ["T5ForConditionalGeneration"],
+      "d_model": 512, "d_kv": 64, "num_heads": 8, "d_ff": 2048, "num_layers": 6,
+      "vocab_size": 32128, "n_positions": 512})");
+  SearchOptions pairs = estimated(path);
+  pairs.sequence_length = "128";
+  pairs.optimizer_bytes = "10";
+  pairs.loss = "in-place";
+  pairs.trainer = "megatron";
+  CHECK(question_of(pairs).profile.value.training.optimizer_bytes_per_parameter == Bytes{10});
+  pairs.kernels = "eager";
+  CHECK(first_line(pairs) ==
+        "--kernels: eager kernels of encoder-decoder models are not estimated");
+  pairs.kernels.reset();
+  pairs.fsdp_prefetch = "backward-post";
+  CHECK(first_line(pairs) ==
+        "--fsdp-prefetch: of encoder-decoder models every backward gathers ahead");
+  std::filesystem::remove(path);
+
+  SearchOptions wide = estimated("data/models/gpt2.json");
+  wide.precision = "float32";
+  wide.loss = "eager";
+  CHECK(first_line(wide) == "--loss: numbers of 32 bits are estimated as eager PyTorch runs them");
+  wide.kernels = "compiled";
+  CHECK(first_line(wide) ==
+        "--kernels: numbers of 32 bits are estimated as eager PyTorch runs them");
+}
+
+TEST_CASE("a named trainer gathers the weights of every model ahead, unless told otherwise") {
+  SearchOptions llama = estimated("data/models/llama-2-7b.json");
+  llama.trainer = "torchtitan";
+  CHECK(question_of(llama).estimated->request.gathers_ahead == true);
+  llama.fsdp_prefetch = "backward-post";
+  CHECK(question_of(llama).estimated->request.gathers_ahead == false);
+  CHECK_FALSE(question_of(estimated("data/models/gpt2.json")).estimated->request.gathers_ahead);
 }

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "core/values/term_names.h"
 #include "tests/core/messages.h"
 
 using namespace penstock;
@@ -66,4 +67,7 @@ TEST_CASE("a profile without the term, or without any, is refused with what ther
   CHECK(refusal(two_terms(), "term.attention", "0").find("term.attention") != std::string::npos);
   ModelProfile profile = two_terms();
   CHECK_FALSE(set_term(profile, "--vary b", "b", "2"));
+  // What only says how the trainer gathers takes no time that could be scaled.
+  profile.section_types[0].measurements[0].terms.push_back({kGathersWaitedFor, {}, {}, {}});
+  CHECK(term_keys(profile) == std::vector<std::string>{"term.matrix-products", "term.attention"});
 }

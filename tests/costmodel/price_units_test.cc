@@ -107,7 +107,7 @@ TEST_CASE("no sections take no time") {
 
 // Two sections of 9 million weights in 4 bytes, with long computes, on 8 replicas under FSDP; rows
 // with that term.
-ComputePrice priced_fsdp(const std::string& term) {
+ComputePrice priced_fsdp(const std::string& term, Sharding sharding = Sharding::kFsdp) {
   Measurement row = measured(1, 0, 100'000'000, 200'000'000);
   if (!term.empty()) row.terms = {{term, {}, 1ms, {}}};
   ModelProfile profile = model_of(section_type("layer", 9'000'000, {row}), 2);
@@ -119,7 +119,7 @@ ComputePrice priced_fsdp(const std::string& term) {
   plan.device = "gpu";
   plan.cuts = {0, 2};
   plan.zero1 = true;
-  plan.sharding = Sharding::kFsdp;
+  plan.sharding = sharding;
   const ClusterSpec cluster = eight_per_node(1);
   const SectionTable table =
       price_sections(profile, cluster, plan.device, plan.tensor, 1, 0, plan.recompute);
@@ -144,6 +144,9 @@ TEST_CASE("a profile says that its trainer does not gather ahead") {
   const ComputePrice ahead = priced_fsdp(""), late = priced_fsdp(kGathersWaitedFor);
   CHECK(ahead.forward_sharded - late.forward_sharded == 160us);
   CHECK(late.backward_sharded - ahead.backward_sharded == 175us - 6629ns - 80us);
+  // ZeRO-3 gathers ahead in every case.
+  CHECK(priced_fsdp(kGathersWaitedFor, Sharding::kParameters) ==
+        priced_fsdp("", Sharding::kParameters));
 }
 
 }  // namespace
