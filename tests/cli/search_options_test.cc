@@ -90,7 +90,6 @@ TEST_CASE("every key that can vary can be set, and no other") {
     if (key == "recompute") value = "none";
     if (key == "zero1") value = "off";
     if (key == "sharding") value = "fsdp";
-    if (key == "offload") value = "optimizer";
     if (key == "device") value = "a100-40gb";
     if (key == "cp-kind") value = "ulysses";
     if (key == "offload") value = "optimizer";
