@@ -166,12 +166,15 @@ class Layouts {
       return;
     }
     set_sharding(*unsharded, plan);
-    plan.placement = placement_choices(request, {}, pipeline, data).front();
-    Cut cut = cut_for(question_, result_.modes, std::move(plan), typical_);
-    if (cut.layout) {
-      result_.found.push_back(std::move(*cut.layout));
-    } else if (!cut.why_not.empty()) {
-      leave_out(cut.why_not);
+    // Reductions of small batches weigh so much that the best placement decides between layouts.
+    for (const Placement placement : placement_choices(request, {}, pipeline, data)) {
+      plan.placement = placement;
+      Cut cut = cut_for(question_, result_.modes, plan, typical_);
+      if (cut.layout) {
+        result_.found.push_back(std::move(*cut.layout));
+      } else if (!cut.why_not.empty()) {
+        leave_out(cut.why_not);
+      }
     }
   }
 
@@ -212,11 +215,6 @@ std::vector<DynamicLayout> dynamic_variants(const Question& question, const Dyna
   DynamicLayout equal = of;
   equal.plan.cuts = equal_cuts(sections, plan.stages_per_copy());
   if (equal.plan.cuts != plan.cuts) variants.push_back(equal);
-  for (const Placement placement : placement_choices(request, {}, plan.pipeline, plan.data)) {
-    if (placement == plan.placement) continue;
-    variants.push_back(of);
-    variants.back().plan.placement = placement;
-  }
   for (const int chunks : {2, 4}) {
     if (request.pins.chunks || plan.pipeline == 1 || plan.pipeline * chunks > sections) continue;
     Plan more = plan;

@@ -1,9 +1,9 @@
 // In four rounds. (1) Every layout plans two of the batches, the first and the one with the longest
 // sample, by every method and setting, with few replays: about as many plans as layouts times
-// twenty. (2) Variants (equal cuts, another placement, several stages per rank) of the best five
-// layouts of each method do so with its best two settings. (3) The three best are planned again
-// with all replays. (4) The best of these, or the next where a batch does not fit, plans all
-// batches; "dynamic" does so on the layouts of the others, too.
+// twenty. (2) Variants (equal cuts, several stages per rank) of the best five layouts of each
+// method do so with its best two settings. (3) The three best are planned again with all replays.
+// (4) The best of these, or the next where a batch does not fit, plans all batches; "dynamic" does
+// so on the layouts of the others, too.
 //
 // Invariant: what is tried does not depend on what was found by other threads, and ties go to what
 // was enumerated first.
