@@ -55,7 +55,7 @@ constexpr std::array kKeys{
          "gradient_accumulation_steps"},
         "a configuration of DeepSpeed",
         "a configuration of DeepSpeed is what penstock check {} judges"},
-        Row{{"peft_type"},
+    Row{{"peft_type"},
         "an adapter's configuration",
         "LoRA and other adapters are not modelled; the sizes are in the base model's config.json"},
     Row{{"traceEvents"}, "a trace", "open it in ui.perfetto.dev"},

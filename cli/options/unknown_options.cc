@@ -143,6 +143,7 @@ std::string Options::options_about(const std::string& typed) const {
   const std::vector<const OptionRow*> found = index().about(typed);
   if (found.empty()) return "";
   std::vector<std::string> shown;
+  shown.reserve(found.size());
   for (const OptionRow* row : found) shown.push_back(option_shown(*row));
   return "did you mean " + joined(shown, "; or ");
 }

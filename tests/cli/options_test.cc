@@ -63,7 +63,8 @@ TEST_CASE("every way to be wrong has a message and a remedy") {
         "'b' is one argument too many\nhelp: usage: penstock do FILE [OPTIONS]");
   CHECK(message_for({"a", "--rnks", "3"}) ==
         "unknown option '--rnks'\nhelp: did you mean '--ranks'? --ranks N: pipeline ranks");
-  CHECK(message_for({"a", "--rnks=3"}) == "unknown option '--rnks'\nhelp: did you mean '--ranks'? --ranks N: pipeline ranks");
+  CHECK(message_for({"a", "--rnks=3"}) ==
+        "unknown option '--rnks'\nhelp: did you mean '--ranks'? --ranks N: pipeline ranks");
   CHECK(message_for({"a", "-P"}) == "-P: needs a value\nhelp: write -P N: pipeline ranks");
   CHECK(message_for({"a", "-P", "1", "--ranks", "2"}) ==
         "-P, --ranks: given 2 times\nhelp: keep one of them");
