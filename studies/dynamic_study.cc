@@ -338,6 +338,7 @@ class StudyRun {
   // that another method has come to is planned, too.
   void study_methods() {
     std::vector<Answer> answers;
+    answers.reserve(kMethods.size());
     for (const BatchMethod method : kMethods) answers.push_back(studied(method));
     Answer& dynamic = answers.front();
     std::vector<Plan> known{dynamic.layout.plan};

@@ -73,7 +73,7 @@ std::string sharded_words(const Plan& plan) {
 }  // namespace
 
 std::string sharding_words(const Plan& plan) {
-  const std::string sharded = sharded_words(plan);
+  std::string sharded = sharded_words(plan);
   if (!plan.offload_optimizer) return sharded;
   return (sharded.empty() ? "" : sharded + ", ") + "optimizer on host";
 }
