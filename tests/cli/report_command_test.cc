@@ -29,6 +29,14 @@ TEST_CASE("the command of one plan asks the same question and pins every choice"
       "zb-h1 --recompute none --zero1 on --placement data-inner -o plan.json");
 }
 
+TEST_CASE("the command of a plan whose optimizer is on the host says so") {
+  Plan plan;
+  plan.offload_optimizer = true;
+  CHECK(command_for(plan, {"p.json", "--pin", "offload=any"}) ==
+        "penstock plan p.json --pin TP=1,PP=1,DP=1,VP=1,mbs=1,offload=optimizer --schedule 1f1b "
+        "--recompute none -o plan.json");
+}
+
 // One replica: nothing is sharded, nothing else can be side by side.
 TEST_CASE("what a plan had no choice about is not pinned") {
   CHECK(command_for(Plan{}, {"p.json"}) ==

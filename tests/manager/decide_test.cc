@@ -522,10 +522,15 @@ TEST_CASE("of a clock that is set no start is learnt, and at most ten times the 
 
 // The job file leaves it to the ranks: 20 s pass between their checkpoints, then 30 s; what they
 // write when they are told to end is not counted.
-TEST_CASE("the interval that ranks keep between checkpoints is seen") {
+// The ranks write checkpoints when they please.
+JobRules without_interval() {
   JobRules rules = rules_of_test();
   rules.job.checkpoint_every.reset();
-  Told job(rules);
+  return rules;
+}
+
+TEST_CASE("the interval that ranks keep between checkpoints is seen") {
+  Told job(without_interval());
   job.run_on({{"a", 4}});
   job(seconds(11), StepFinished{1, 1, 0.5, seconds(1)});
   job(seconds(20), CheckpointWritten{1, 10, seconds(3)});
@@ -542,9 +547,7 @@ TEST_CASE("the interval that ranks keep between checkpoints is seen") {
 // 20 s pass between two, then one is asked for while a third is being written: that one counts, the
 // one that was asked for does not, nor does the interval around it.
 TEST_CASE("checkpoints that were asked for or that survivors write are no interval of the ranks") {
-  JobRules rules = rules_of_test();
-  rules.job.checkpoint_every.reset();
-  Told job(rules);
+  Told job(without_interval());
   job.run_on({{"a", 4}});
   job(seconds(11), StepFinished{1, 1, 0.5, seconds(1)});
   job(seconds(20), CheckpointWritten{1, 10, seconds(3)});
@@ -566,9 +569,7 @@ TEST_CASE("checkpoints that were asked for or that survivors write are no interv
 
 // The second is asked for while the first is being written: neither ends an interval.
 TEST_CASE("two checkpoints that were asked for in a row are no interval of the ranks") {
-  JobRules rules = rules_of_test();
-  rules.job.checkpoint_every.reset();
-  Told job(rules);
+  Told job(without_interval());
   job.run_on({{"a", 4}});
   job(seconds(11), StepFinished{1, 1, 0.5, seconds(1)});
   job(seconds(20), CheckpointWritten{1, 10, seconds(3)});

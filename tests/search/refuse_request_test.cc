@@ -45,6 +45,10 @@ TEST_CASE("requests that make no sense are refused by name") {
   CHECK(refusal([](auto& r) { r.pins.data = 0; }) == "--pin D=0: must be at least 1");
   CHECK(refusal([](auto& r) { r.pins.tensor = 0; }) == "--pin T=0: must be at least 1");
   CHECK(refusal([](auto& r) { r.pins.micro_batch_size = 0; }) == "--pin b=0: must be at least 1");
+  CHECK(refusal([](auto& r) {
+          r.pins.offload = true;
+          r.pins.sharding = Sharding::kFsdp;
+        }).starts_with("--pin offload=optimizer: FSDP keeps its master weights"));
   CHECK(refusal([](auto& r) { r.pins.expert = 1; }) == "accepted");
   CHECK(refusal([](auto& r) { r.pins.expert = 2; }) ==
         "--pin EP=2: model 'toy' has no experts\nhelp: leave EP out, or give a model with experts");
