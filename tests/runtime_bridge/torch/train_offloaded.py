@@ -13,10 +13,9 @@ import os
 import re
 import subprocess
 import sys
-import tempfile
 import unittest
 
-from train_processes import SOURCE, cluster, profile
+from train_processes import InOneFolder, cluster, profile
 
 PENSTOCK = ""
 LIMIT = 120  # seconds for anything; a machine may be busy
@@ -45,25 +44,12 @@ def machine(memory):
     return made
 
 
-class Offloaded(unittest.TestCase):
+class Offloaded(InOneFolder):
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        files = {"float32.json": model("float32"), "bfloat16.json": model("bfloat16"),
-                 "small.json": machine(BUDGET), "large.json": machine(10**10)}
-        for name, content in files.items():
-            with open(cls.at(name), "w", encoding="utf-8") as file:
-                json.dump(content, file)
-        with open(cls.at("corpus.txt"), "w", encoding="utf-8") as file:
-            file.write(SOURCE * 100)
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.folder.cleanup()
-
-    @classmethod
-    def at(cls, name):
-        return os.path.join(cls.folder.name, name)
+        super().setUpClass()
+        cls.write({"float32.json": model("float32"), "bfloat16.json": model("bfloat16"),
+                   "small.json": machine(BUDGET), "large.json": machine(10**10)})
 
     def plan(self, name, pins, hardware, *options, precision="float32"):
         return run("plan", self.at(f"{precision}.json"), "--cluster", self.at(hardware), "--gpus",

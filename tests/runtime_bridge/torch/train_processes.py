@@ -135,6 +135,30 @@ class Job:
             self.process.communicate(timeout=LIMIT)
 
 
+class InOneFolder(unittest.TestCase):
+    """Tests that share a folder of files, which a class writes before the first of them."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        with open(cls.at("corpus.txt"), "w", encoding="utf-8") as file:
+            file.write(SOURCE * 100)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    @classmethod
+    def at(cls, name):
+        return os.path.join(cls.folder.name, name)
+
+    @classmethod
+    def write(cls, files):
+        for name, content in files.items():
+            with open(cls.at(name), "w", encoding="utf-8") as file:
+                json.dump(content, file)
+
+
 class TrainingJobs(unittest.TestCase):
     """What tests of whole runs need; train_with_data.py has more of them."""
 

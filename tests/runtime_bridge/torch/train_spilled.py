@@ -13,10 +13,9 @@ import os
 import re
 import subprocess
 import sys
-import tempfile
 import unittest
 
-from train_processes import SOURCE, cluster, profile
+from train_processes import InOneFolder, cluster, profile
 
 PENSTOCK = ""
 LIMIT = 120  # seconds for anything; a machine may be busy
@@ -28,28 +27,16 @@ def run(*arguments):
                           timeout=LIMIT)
 
 
-class Pilot(unittest.TestCase):
+class Pilot(InOneFolder):
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
+        super().setUpClass()
         small = cluster(1)
         small["device_types"][0]["memory_bytes"] = DEVICE
-        for name, content in (("profile.json", profile()), ("cluster.json", small)):
-            with open(cls.at(name), "w", encoding="utf-8") as file:
-                json.dump(content, file)
-        with open(cls.at("corpus.txt"), "w", encoding="utf-8") as file:
-            file.write(SOURCE * 100)
+        cls.write({"profile.json": profile(), "cluster.json": small})
         cls.plan("spilled.json", "--spill", "--host-gib", "1", "--host-gb-per-s", "1",
                  "--shards", "0,1,2,3")
         cls.plan("plain.json", "--for", "penstock")
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.folder.cleanup()
-
-    @classmethod
-    def at(cls, name):
-        return os.path.join(cls.folder.name, name)
 
     @classmethod
     def plan(cls, name, *options):
