@@ -11,6 +11,7 @@
 #include <cmath>
 #include <vector>
 
+#include "estimator/count_of_rank.h"
 #include "estimator/layer_shapes.h"
 
 namespace penstock {
@@ -22,11 +23,6 @@ constexpr double kPassesOverHidden = 5.0, kEagerPassesOverHidden = 6.0;
 constexpr double kPassesOverScores = 8.0, kFusedPassesOverScores = 5.0;
 constexpr double kRowBytes = 4.0;
 constexpr double kFusedBackward = 2.5, kKeptBackward = 2.0;
-
-double real(Count count) { return static_cast<double>(count); }
-Bytes whole(double bytes) { return {static_cast<Count>(std::ceil(std::min(bytes, 0x1p53)))}; }
-double tokens(const CountKey& key) { return real(key.samples) * key.sequence_length; }
-double divided(const CountKey& key) { return key.sequence_parallel ? key.tensor_degree : 1.0; }
 
 Bytes encoder_output(const EncoderDecoder& model, const PairKey& key) {
   return whole(tokens(key.encoder) * model.encoder.hidden * key.encoder.element_bytes /

@@ -11,8 +11,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "estimator/count_of_rank.h"
+#include "estimator/divided_sequences.h"
 #include "estimator/layer_shapes.h"
 #include "estimator/section_traffic.h"
+#include "estimator/unfused_kernels.h"
 
 namespace penstock {
 namespace {
@@ -34,16 +37,6 @@ constexpr double kRowBytes = 4.0;
 // Backward of fused attention computes the scores again: five products for two.
 constexpr double kFusedBackward = 2.5;
 constexpr double kKeptBackward = 2.0;
-
-double real(Count count) { return static_cast<double>(count); }
-// No file holds more than 2^53 bytes; such a section fits nowhere anyway.
-Bytes whole(double bytes) { return {static_cast<Count>(std::ceil(std::min(bytes, 0x1p53)))}; }
-// Of one rank.
-double tokens(const CountKey& key) {
-  return real(key.samples) * key.sequence_length / key.context_degree;
-}
-// Over how many ranks tensors between the products of a layer are divided.
-double divided(const CountKey& key) { return key.sequence_parallel ? key.tensor_degree : 1.0; }
 
 // PyTorch gathers and scatters along the first dimension; sequences are the second, so that what
 // arrives or leaves is copied (torch/distributed/_functional_collectives.py, all_gather_tensor and
@@ -212,56 +205,6 @@ Bytes tokens_bytes(const Architecture& model, const CountKey& key) {
   return whole(tokens(key) * model.hidden * key.element_bytes);
 }
 
-// PyTorch's context parallelism (torch/distributed/tensor/experimental/_attention.py). Key-value
-// heads are repeated before it (torchtitan's repeat_kv), so that they move as often as queries have
-// heads; every part's output is merged in 32 bits.
-bool torch_divides_sequences(const CountKey& key) {
-  return key.torch_collectives && key.context_degree > 1;
-}
-
-// Keys and values of a rank's own tokens, latent ones as attention takes them.
-Bytes ring_bytes(const Architecture& model, const CountKey& key) {
-  if (key.context_degree == 1) return {};
-  const int heads = torch_divides_sequences(key) ? model.heads : model.key_value_heads;
-  const double of_token =
-      model.latent ? real(model.heads) * (model.latent->content_width + model.latent->rotary_width +
-                                          model.latent->value_width)
-                   : 2.0 * heads * model.head_width;
-  return whole(tokens(key) * of_token * key.element_bytes / key.tensor_degree);
-}
-
-// Bytes that one kernel per operation moves around the parts, C of them, in numbers of e bytes.
-// Forward (_SDPAMerger), per number of the output: of each part but the first to 32 bits e + 4
-// where they are not yet, difference 4 + 4 + 4, times the sigmoid 4 + 4, sum 4 + 4 + 4; of the
-// first e + 4, at the end 4 + e; keys and values joined for the gather 2 (e + e). Backward, of each
-// part: gradients of queries added 4 + e + 4; those of keys and values, 2 numbers, half of them
-// added so, put beside the other half 4 + 4, joined to be sent 4 + 4.
-double merged_bytes(const Architecture& model, const CountKey& key, bool backward) {
-  if (!torch_divides_sequences(key)) return 0.0;
-  const double parts = key.context_degree;
-  const double outputs = tokens(key) * real(attention_of(model).value) / key.tensor_degree;
-  const double e = key.element_bytes, cast = e < 4.0 ? e + 4.0 : 0.0, added = 4.0 + e + 4.0;
-  if (backward) return outputs * parts * (added + 2.0 * (added / 2.0 + 8.0 + 8.0));
-  return outputs * ((cast + 32.0) * (parts - 1.0) + 2.0 * cast + 4.0 * e);
-}
-
-// What of keys and values is there while a layer works, in those of its own tokens: what arrives
-// and what leaves, in the backward their gradients beside them. PyTorch's has those of all ranks,
-// three copies of gradients in 32 bits (added up, arriving and sent), and in 32 bits the output and
-// the gradients of queries, each half as many numbers.
-double ring_copies(const CountKey& key) {
-  const double wider = 4.0 / key.element_bytes;
-  return torch_divides_sequences(key) ? key.context_degree + (3.0 + 1.0) * wider : 4.0;
-}
-
-// What goes to other ranks where they divide heads during attention.
-Bytes exchanged_bytes(const Architecture& model, const CountKey& key) {
-  if (key.context_degree == 1) return {};
-  const AttentionShape attention = attention_of(model);
-  return whole(tokens(key) * real(attention.query_key_value + attention.value) * key.element_bytes /
-               key.tensor_degree);
-}
-
 // With sequence parallelism each rank hands on its own tokens.
 Bytes boundary_of(const Architecture& model, const CountKey& key) {
   return whole(tokens(key) * model.hidden * key.element_bytes / divided(key));
@@ -359,52 +302,6 @@ double layer_bytes(const Architecture& model, LayerKind kind, const CountKey& ke
                          model.matrices * real(perceptron.held) / t * model.hidden +
                          real(perceptron.router);
   return (tokens(key) * eager_passes(model, kind, key) + weights) * e + score_bytes(model, key);
-}
-
-// Bytes per element that kernels which are not fused move beyond those counted as fused, forward.
-// RMS norm (rms_norm of ATen's layer_norm.cpp, until 2025 one kernel per step): to 32 bits 2 + 4,
-// square 4 + 4, mean 4, times the root 4 + 4, to 16 bits 4 + 2, times the weight 2 + 2; fused 2
-// + 2. A layer norm is one kernel anyway. Rotary positions: to 32 bits 2 + 4, times the angles 4 +
-// 4, back 4 + 2; fused 2 + 2. A gate: silu 2 + 2, product 4 + 2; fused 4 + 2. The backward moves
-// twice that, as of fused ones.
-constexpr double kUnfusedNorm = 32.0, kUnfusedRotary = 16.0, kUnfusedGate = 4.0;
-// Of a logit: to 32 bits 2 + 4, log softmax 3 * 4; backward: of the chosen one 4, of the softmax
-// 3 * 4, to 16 bits 4 + 2; as one kernel each 4 * 4 and 2 * 4 are counted.
-constexpr double kUnfusedLossForward = 2.0, kUnfusedLossBackward = 14.0;
-// What an RMS norm keeps besides, per element: its input in 32 bits for the one in 16, and what is
-// times the weight.
-constexpr double kUnfusedNormKept = 4.0;
-
-bool has_unfused_norms(const Architecture& model, const CountKey& key) {
-  return key.unfused && model.rms_norm;
-}
-
-double query_key_elements(const Architecture& model) {
-  return (real(model.heads) + model.key_value_heads) * model.head_width;
-}
-
-// Queries and keys, per token, that are turned by their positions.
-double turned_elements(const Architecture& model) {
-  if (model.latent) return (model.heads + 1.0) * model.latent->rotary_width;
-  return query_key_elements(model) * model.rotary_share;
-}
-
-// Elements per token that the norms of a layer read: as wide as the model, those of queries and
-// keys, and those of latent attention.
-double unfused_norm_elements(const Architecture& model, const CountKey& key) {
-  if (!has_unfused_norms(model, key)) return 0.0;
-  const double heads = model.query_key_norm > 0 ? query_key_elements(model) : 0.0;
-  return model.norms * real(model.hidden) / divided(key) + heads / key.tensor_degree +
-         real(attention_of(model).narrow_norms);
-}
-
-double unfused_bytes(const Architecture& model, LayerKind kind, const CountKey& key) {
-  if (!key.unfused) return 0.0;
-  const double t = key.tensor_degree;
-  const double norms = kUnfusedNorm * unfused_norm_elements(model, key);
-  const double gated =
-      model.matrices == 3 ? real(perceptron_of(model, kind).met) / t * kUnfusedGate : 0.0;
-  return tokens(key) * (norms + kUnfusedRotary * turned_elements(model) / t + gated);
 }
 
 double flops_of(const std::vector<Product>& products) {
