@@ -1,7 +1,7 @@
 // In a ring every rank hands its keys and values to the next one, and the slowest hop of all rings
 // at work at once sets the pace: hops that leave a domain share what connects it. Of attention's
 // own time as much hides the ring as passes meanwhile. Collectives are those of groups whose ranks
-// lie `tensor_degree` apart, and nothing hides them.
+// lie `tensor_degree` apart; of ranks that gather, gradients may still go from one to the next.
 #include "costmodel/context_ring.h"
 
 #include <algorithm>
@@ -52,7 +52,7 @@ ContextRings::ContextRings(const ClusterSpec& cluster, const std::string& device
   if (others.context < 2 || plan.data < 1) return;
   if (kind_ != ContextKind::kRing) {
     groups_ = groups_apart(cluster, device, others.context, tensor_degree);
-    return;
+    if (kind_ != ContextKind::kAllGather) return;
   }
   const DevicePlaces places(cluster, plan);
   const DeviceLayout& layout = places.layout();

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "core/values/term_names.h"
 #include "costmodel/device_places.h"
 #include "costmodel/interpolate.h"
 #include "costmodel/links.h"
@@ -65,6 +66,36 @@ void add_context_collectives(const Measurement& measured, int samples, int seque
   times.input_gradient += one;
   if (gathers) times.input_gradient += ranks.scatter_time(bytes);
   if (ring.beside_recompute) times.recompute += one;
+}
+
+bool passes_gradients_on(const Measurement& measured) {
+  return std::any_of(measured.terms.begin(), measured.terms.end(),
+                     [](const TimeTerm& term) { return term.name == kGradientsPassedOn; });
+}
+
+// As PyTorch does it (torch/distributed/tensor/experimental/_attention.py): keys and values are
+// gathered beside the first part, or go round; their gradients, in 32 bits where those have 16, are
+// passed on behind each of the C parts, so that they end where they belong. Behind the last one
+// nothing is left to compute.
+void add_passed_on(const Measurement& measured, int samples, int sequence_length,
+                   const ContextRings& ranks, TrafficTimes& times) {
+  const RingTraffic& ring = *measured.ring;
+  const double more = more_tokens(measured, samples, sequence_length);
+  const double longer = static_cast<double>(sequence_length) / measured.sequence_length;
+  const Bytes keys = times_more(ring.bytes, more), gradients = keys + keys;
+  const bool gathers = ranks.kind() == ContextKind::kAllGather;
+  const auto shown = [&](Duration beside) {
+    if (!gathers) return ranks.shown(keys, beside);
+    return std::max(ranks.gather_time(keys) - beside, Duration{});
+  };
+  times.forward += shown(scaled(ring.beside_forward, more * longer));
+  if (ring.beside_recompute) {
+    times.recompute += shown(scaled(*ring.beside_recompute, more * longer));
+  }
+  const Duration beside = scaled(ring.beside_backward, more * longer);
+  if (gathers) times.input_gradient += shown(beside);
+  times.input_gradient += ranks.shown(gathers ? gradients : keys + gradients, beside);
+  times.input_gradient += ranks.step_time(gradients);
 }
 
 // Each way once in every direction.
@@ -138,9 +169,12 @@ TrafficTimes traffic_times(const GridSample& sample, int samples, int sequence_l
     beside_weight_gradient += each.beside_weight_gradient * one;
   }
   if (nearest.ring && groups.rings != nullptr) {
-    const bool is_ring = groups.rings->kind() == ContextKind::kRing;
-    (is_ring ? add_ring : add_context_collectives)(nearest, samples, sequence_length, *groups.rings,
-                                                   times);
+    const ContextKind kind = groups.rings->kind();
+    const bool passed_on = kind != ContextKind::kUlysses && passes_gradients_on(nearest);
+    const auto add = passed_on                    ? add_passed_on
+                     : kind == ContextKind::kRing ? add_ring
+                                                  : add_context_collectives;
+    add(nearest, samples, sequence_length, *groups.rings, times);
   }
   if (nearest.experts && groups.experts != nullptr) {
     add_experts(nearest, samples, sequence_length, *groups.experts, times);

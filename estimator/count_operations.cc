@@ -396,6 +396,16 @@ RecomputeCounts count_scores_again(const Architecture& model, const CountKey& ke
   return out;
 }
 
+// While the loss works, of every logit beside the 32 bits that are kept: its gradients in 16 bits
+// and in 32, those of the softmax beside them where the loss is no single kernel. Over logits that
+// are divided PyTorch sums up in 32 bits what it scatters, the exponentials and both, one after the
+// other (_nll_loss_and_log_softmax_backward of torch/distributed/tensor/parallel/loss.py).
+double bytes_of_loss(const CountKey& key) {
+  if (key.eager_loss && torch_gathers(key)) return 3.0 * kLogitBytes;
+  const double e = key.element_bytes;
+  return e + kLogitBytes + (key.eager_loss ? e : 0.0);
+}
+
 }  // namespace
 
 double Work::product_flops() const { return flops_of(products); }
@@ -554,10 +564,7 @@ SectionCounts count_end(const Architecture& model, EndKind kind, const CountKey&
   counts.stash = whole(2.0 * tokens(key) * h * e + kept_logits);
   if (has_unfused_norms(model, key)) counts.stash += whole(kUnfusedNormKept * tokens(key) * h);
   counts.weight_stash = whole((tokens(key) * h + logits) * e);
-  // The gradients of the logits in 16 bits and in 32, those of the softmax beside them where the
-  // loss is no single kernel.
-  const double beside = key.eager_loss ? e : 0.0;
-  const double of_loss = std::max((e + kLogitBytes + beside) * logits, e * logits + e * products);
+  const double of_loss = std::max(bytes_of_loss(key) * logits, e * logits + e * products);
   // Sequence parallelism gathers the head's input, and has its whole gradient to scatter.
   const double gathered = key.sequence_parallel ? 2.0 * tokens(key) * h * e : 0.0;
   counts.working_peak = whole(gathered + (key.loss_in_place ? e * products : of_loss));

@@ -12,6 +12,18 @@ bool torch_divides_sequences(const CountKey& key) {
   return key.torch_collectives && key.context_degree > 1;
 }
 
+// Its `accum_dtype` is that of 32 bits.
+bool passes_gradients_on(const CountKey& key) {
+  return torch_divides_sequences(key) && key.element_bytes == 2;
+}
+
+// Where PyTorch compiles, a collective is waited for where it is issued (_maybe_wrap_tensor of
+// torch/distributed/_functional_collectives.py), and Inductor moves neither unless it is told to
+// (reorder_for_compute_comm_overlap, off by default).
+bool waits_for_ring(const CountKey& key) {
+  return torch_divides_sequences(key) && !key.unfused && !key.eager;
+}
+
 // Keys and values of a rank's own tokens, latent ones as attention takes them.
 Bytes ring_bytes(const Architecture& model, const CountKey& key) {
   if (key.context_degree == 1) return {};

@@ -9,6 +9,11 @@ namespace penstock {
 
 bool torch_divides_sequences(const CountKey& key);
 
+// Whether gradients of keys and values go on in 32 bits where those have 16, and whether attention
+// waits for everything that is sent.
+bool passes_gradients_on(const CountKey& key);
+bool waits_for_ring(const CountKey& key);
+
 // Keys and values of a rank's own tokens, which go around.
 Bytes ring_bytes(const Architecture& model, const CountKey& key);
 

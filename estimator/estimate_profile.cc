@@ -17,6 +17,7 @@
 
 #include "core/values/error.h"
 #include "core/values/term_names.h"
+#include "estimator/divided_sequences.h"
 
 namespace penstock {
 namespace {
@@ -320,12 +321,15 @@ class ProfileEstimate {
     m.fused_backward = Timing{rounded(backward.sum()), Duration{}};
     m.terms = terms_of(forward, backward);
     if (gathers_late()) m.terms.push_back({kGathersWaitedFor, {}, {}, {}});
+    if (counts.ring != Bytes{} && passes_gradients_on(key)) {
+      m.terms.push_back({kGradientsPassedOn, {}, {}, {}});
+    }
     m.weight_gradient_share = counts.weight_share;
     m.tensor_traffic = counts.traffic;
     for (TensorTraffic& each : m.tensor_traffic) each.recompute = 0;
     if (counts.ring != Bytes{}) {
-      m.ring = RingTraffic{counts.ring, rounded(forward.attention / key.context_degree),
-                           rounded(backward.attention / key.context_degree)};
+      m.ring = RingTraffic{counts.ring, beside_ring(forward.attention, key),
+                           beside_ring(backward.attention, key)};
       m.ring->exchanged = counts.exchanged;
     }
     m.stash = counts.stash;
@@ -345,16 +349,22 @@ class ProfileEstimate {
     }
   }
 
+  // Attention that runs while one part of keys and values is on its way.
+  [[nodiscard]] static Duration beside_ring(double attention, const CountKey& key) {
+    return waits_for_ring(key) ? Duration{} : rounded(attention / key.context_degree);
+  }
+
   void recompute(const RecomputeCounts& counts, Measurement& m) const {
     const WorkTimes again = counts.again == Work{}
                                 ? WorkTimes{}
                                 : times(counts.again, Direction::kForward, Place::kLayer);
     m.recompute_time.median = rounded(again.sum());
     for (TimeTerm& term : m.terms) {
-      if (term.name != kGathersWaitedFor) term.recompute = rounded(again.*member_of(term.name));
+      if (!is_habit(term.name)) term.recompute = rounded(again.*member_of(term.name));
     }
     if (m.ring && again.attention > 0.0) {
-      m.ring->beside_recompute = rounded(again.attention / m.context_degree);
+      const bool waits = m.ring->beside_forward == Duration{};
+      m.ring->beside_recompute = waits ? Duration{} : rounded(again.attention / m.context_degree);
     }
     m.tensor_traffic = counts.traffic;
     m.experts = told(counts.experts);
@@ -435,6 +445,15 @@ class ProfileEstimate {
             "PyTorch's tensor parallelism: every collective is waited for, and copied");
       }
     }
+    const std::vector<int>& divided = request_.context_degrees;
+    if (request_.torch_collectives &&
+        std::any_of(divided.begin(), divided.end(), [](int degree) { return degree > 1; })) {
+      list.emplace_back(
+          request_.eager_kernels
+              ? "PyTorch's context parallelism: gradients of keys and values in 32 bits"
+              : "PyTorch's context parallelism: gradients of keys and values in 32 "
+                "bits, and compiled code waits for all that is sent");
+    }
     if (loss_in_place()) {
       list.emplace_back("the loss is one kernel that leaves its gradients in the logits' place" +
                         std::string(request_.loss ? "" : " (llm-foundry's default)"));
@@ -450,7 +469,10 @@ class ProfileEstimate {
           "and gates");
     }
     if (loss() == LossKind::kEager) {
-      list.emplace_back("the loss is one kernel per operation: 12 bytes a logit at once");
+      list.emplace_back(
+          request_.torch_collectives && degrees_.size() > 1
+              ? "the loss is one kernel per operation: 12 bytes a logit at once, 16 where TP > 1"
+              : "the loss is one kernel per operation: 12 bytes a logit at once");
     }
     list.push_back(selective_text());
     list.emplace_back(

@@ -77,8 +77,7 @@ std::vector<std::string> term_names(const ModelProfile& profile) {
   for (const SectionType& type : profile.section_types) {
     for (const Measurement& m : type.measurements) {
       for (const TimeTerm& term : m.terms) {
-        // That one only says what the trainer does, and takes no time.
-        if (term.name == kGathersWaitedFor) continue;
+        if (is_habit(term.name)) continue;
         if (std::find(names.begin(), names.end(), term.name) == names.end()) {
           names.push_back(term.name);
         }

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "core/values/term_names.h"
 #include "costmodel/price_stages.h"
 #include "tests/costmodel/clusters.h"
 #include "tests/costmodel/profiles.h"
@@ -25,6 +26,14 @@ ModelProfile ring_of_two() {
 SectionTable priced(const ModelProfile& profile, const ClusterSpec& cluster, int samples = 2,
                     int context = 2, int length = 1024) {
   return price_sections(profile, cluster, "gpu", 1, samples, length, "none", 0, context);
+}
+
+ComputePrice priced_as(const ModelProfile& profile, ContextKind kind) {
+  const ClusterSpec cluster = eight_per_node(1);
+  OtherDegrees others;
+  others.context = 2;
+  others.context_kind = kind;
+  return price_sections(profile, cluster, "gpu", 1, 2, 1024, "none", 0, others).sections[0].price;
 }
 
 }  // namespace
@@ -79,6 +88,27 @@ TEST_CASE("a forward that is computed again sends its keys and values again") {
   ModelProfile profile = ring_of_two();
   profile.section_types[0].measurements[0].ring->beside_recompute = 80us;
   CHECK(priced(profile, eight_per_node(1)).sections[0].price.recompute.duration == 30us);
+}
+
+// 30 MB of keys and values, 60 MB of gradients; C = 2, so that each rank gathers 30 MB of the
+// other: 100 us and 10. Forward 110 - 60 us show. Backward: the gather beside 150 us shows nothing,
+// and gradients go twice, 210 us: once beside 150, once beside nothing. Where keys and values go
+// round they are sent with the gradients: 90 MB, 310 us. Without attention beside it everything
+// shows.
+TEST_CASE("gradients that are passed on end where they belong") {
+  ModelProfile profile = ring_of_two();
+  Measurement& row = profile.section_types[0].measurements[0];
+  row.terms.push_back({kGradientsPassedOn, {}, {}, {}});
+  const auto times = [&](ContextKind kind) {
+    const ComputePrice price = priced_as(profile, kind);
+    return std::pair{price.forward.duration, price.input_gradient.duration};
+  };
+  CHECK(times(ContextKind::kRing) == std::pair<Duration, Duration>{150us, 200us + 160us + 210us});
+  CHECK(times(ContextKind::kAllGather) ==
+        std::pair<Duration, Duration>{150us, 200us + 60us + 210us});
+  row.ring->beside_forward = row.ring->beside_backward = Duration{};
+  CHECK(times(ContextKind::kAllGather) ==
+        std::pair<Duration, Duration>{210us, 200us + 110us + 210us + 210us});
 }
 
 TEST_CASE("rows of whole sequences say nothing of divided ones") {

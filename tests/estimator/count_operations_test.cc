@@ -216,6 +216,21 @@ TEST_CASE("kernels that are not fused move more, and norms keep more") {
   CHECK(head.working_peak == Bytes{8 * std::int64_t{8192} * 128'256});
 }
 
+// 16,032 words on each of 8 ranks, 8,192 tokens: 12 bytes a logit beside the 4 that are kept, and
+// twice the tokens of 4,096 numbers, which sequence parallelism gathers and scatters. Megatron's
+// loss, one kernel after another, has 8.
+TEST_CASE("PyTorch's loss over divided words has 16 bytes a logit at once") {
+  const Architecture llama = shipped_model("llama-3-8b");
+  CountKey key = key_of(8, 1, 8192);
+  key.sequence_parallel = true;
+  key.eager_loss = true;
+  const std::int64_t logits = 8192 * 16'032, gathered = 2 * 8192 * 4096 * 2;
+  const auto working = [&] { return count_end(llama, EndKind::kNormAndHead, key).working_peak; };
+  CHECK(working() == Bytes{8 * logits + gathered});
+  key.torch_collectives = true;
+  CHECK(working() == Bytes{12 * logits + gathered});
+}
+
 // Llama-3-8B, 8 ranks, 4,096 tokens each of 32 heads of 128 numbers, key-value heads repeated to as
 // many: keys and values 2 * 4,096 * 4,096 numbers of 2 bytes. Forward 38 bytes for each of 7 parts
 // and 20 a number of the output, backward 52 for each of 8. At once those of 8 ranks, 3 gradients

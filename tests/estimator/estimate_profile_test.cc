@@ -227,6 +227,44 @@ TEST_CASE("a profile says whether its trainer gathers weights ahead in a backwar
   CHECK(waits(llama, false));
 }
 
+// Compiled, PyTorch waits for what ranks that divide sequences send; one kernel after another, it
+// attends meanwhile, as others do.
+TEST_CASE("a profile says how PyTorch's ranks that divide sequences send") {
+  const auto layer_of = [](bool torch, bool eager) {
+    EstimateRequest request{"", Arithmetic::kBFloat16, 8192};
+    request.context_degrees = {2};
+    request.torch_collectives = torch;
+    request.eager_kernels = eager;
+    const ModelProfile profile =
+        estimate_profile(shipped_model("llama-3-8b"), round_device(), half_of_everything(), request)
+            .profile;
+    const auto layer = static_cast<std::size_t>(profile.sections[1].type);
+    const std::vector<Measurement>& all = profile.section_types[layer].measurements;
+    const auto found = std::find_if(all.begin(), all.end(), [](const Measurement& m) {
+      return m.context_degree == 2 && m.recompute == "full";
+    });
+    REQUIRE(found != all.end());
+    REQUIRE(found->ring);
+    return *found;
+  };
+  const auto passes_on = [](const Measurement& m) {
+    return std::any_of(m.terms.begin(), m.terms.end(),
+                       [](const TimeTerm& term) { return term.name == kGradientsPassedOn; });
+  };
+  const Measurement others = layer_of(false, false);
+  CHECK_FALSE(passes_on(others));
+  CHECK(others.ring->beside_forward > Duration{});
+  const Measurement compiled = layer_of(true, false);
+  CHECK(passes_on(compiled));
+  CHECK(compiled.ring->beside_forward == Duration{});
+  CHECK(compiled.ring->beside_backward == Duration{});
+  CHECK(compiled.ring->beside_recompute == Duration{});
+  const Measurement eager = layer_of(true, true);
+  CHECK(passes_on(eager));
+  CHECK(eager.ring->beside_forward == others.ring->beside_forward);
+  CHECK(eager.ring->beside_recompute == others.ring->beside_recompute);
+}
+
 TEST_CASE("what cannot be estimated is refused with a remedy") {
   CHECK(refusal({"", Arithmetic::kFloat16, 1024, {}, 1}, "gpt2") ==
         "the datasheet of round has no rate for float16\nhelp: --precision bfloat16");
