@@ -48,10 +48,50 @@ EXPERTS = [
     ("DeepSeek-V3, 256 GB200", "deepseek-v3", "gb200", "PP=4 VP=4 EP=64 DP=64 mbs=1 gbs=4096 seq=4096 zero1=on", 4096 * 4096 / 256 / 3139),
 ]
 
+# In no fit, and nothing was chosen on them: Megatron-Bridge's tables of NeMo containers 26.02.01, 26.04 and 26.04.01
+# (docs/performance-summary-archive.md of 067f987d), every layout of these models on these devices once; what is
+# overlapped and how tokens are dispatched as the recipe of that commit has it (src/megatron/bridge/perf_recipes).
+# name, model, device, layout, precision, tokens/s of a GPU (the mean where several containers ran it)
+LATER = [
+    ("70B, 64 H100", "llama-3-70b", "h100-sxm", "TP=4 PP=8 VP=5 DP=2 mbs=1 gbs=256 seq=8192 zero1=on", "float8", 1645),
+    ("405B, 1,024 H100", "llama-3-405b", "h100-sxm", "TP=8 PP=8 VP=8 CP=2 DP=8 mbs=1 gbs=1536 seq=8192 zero1=on",
+     "float8", 328),
+    ("Qwen3-30B, 16 H100, EP 16", "qwen3-30b", "h100-sxm", "EP=16 DP=16 mbs=1 gbs=1024 seq=4096 zero1=on", "float8",
+     8930),
+    ("Qwen3-30B, 16 H100, P 2 V 12 EP 8", "qwen3-30b", "h100-sxm",
+     "PP=2 VP=12 EP=8 DP=8 mbs=1 gbs=1024 seq=4096 zero1=on", "float8", 9058),
+    ("Qwen3-235B, 256 H100, T 2 P 8 V 4 EP 32", "qwen3-235b", "h100-sxm",
+     "TP=2 PP=8 VP=4 EP=32 DP=16 mbs=1 gbs=8192 seq=4096 zero1=on schedule=interleaved-overlap", "float8 copies", 1670),
+    ("70B, 64 GB200, FSDP 64, b 2", "llama-3-70b", "gb200", "FSDP=64 mbs=2 gbs=256 seq=8192", "float8", 4184),
+    ("405B, 256 GB200, T 4 P 16 V 4", "llama-3-405b", "gb200",
+     "TP=4 PP=16 VP=4 DP=4 mbs=1 gbs=1536 seq=8192 zero1=on", "float8", 841),
+    ("Qwen3-30B, 8 B200, EP 8, b 4", "qwen3-30b", "b200", "EP=8 DP=8 mbs=4 gbs=512 seq=4096 zero1=on", "float8", 26897),
+    ("Qwen3-30B, 8 GB200, EP 8, b 4", "qwen3-30b", "gb200", "EP=8 DP=8 mbs=4 gbs=512 seq=4096 zero1=on", "float8",
+     26172),
+    ("Qwen3-235B, 256 B200, P 8 EP 8", "qwen3-235b", "b200", "PP=8 EP=8 DP=32 mbs=1 gbs=8192 seq=4096 zero1=on",
+     "float8", 3776),
+    ("Qwen3-235B, 256 GB200, P 8 V 3 EP 32", "qwen3-235b", "gb200",
+     "PP=8 VP=3 EP=32 DP=32 mbs=1 gbs=8192 seq=4096 zero1=on schedule=interleaved-overlap", "float8", 5676),
+    ("GPT-OSS-120B, 64 B200, EP 8, b 4", "gpt-oss-120b", "b200", "EP=8 DP=64 mbs=4 gbs=1280 seq=4096 zero1=on",
+     "bfloat16", 13307),
+    ("GPT-OSS-120B, 64 GB200, EP 64, b 4", "gpt-oss-120b", "gb200", "EP=64 DP=64 mbs=4 gbs=1280 seq=4096 zero1=on",
+     "bfloat16", 16289),
+    ("DeepSeek-V3, 256 B200, P 16 EP 8", "deepseek-v3", "b200", "PP=16 EP=8 DP=16 mbs=1 gbs=4096 seq=4096 zero1=on",
+     "float8", 2815),
+    ("DeepSeek-V3, 256 B200, P 8 V 2 EP 32", "deepseek-v3", "b200",
+     "PP=8 VP=2 EP=32 DP=32 mbs=1 gbs=4096 seq=4096 zero1=on schedule=interleaved-overlap", "float8", 3328),
+    ("DeepSeek-V3, 256 GB200, P 4 V 4 EP 64", "deepseek-v3", "gb200",
+     "PP=4 VP=4 EP=64 DP=64 mbs=1 gbs=4096 seq=4096 zero1=on", "float8", 4157),
+]
 
-def predicted(program, model, device, layout, precision):
+
+def predicted(program, model, device, layout, options):
+    """`options`: the precision, and behind it `copies` where a token is sent once for each of its experts."""
+    precision, *dispatch = options.split()
     asked = [program, "predict", str(model), "--device", device, "--layout", layout,
              "--precision", precision, "--gradients", "bfloat16", "--json"]
+    if dispatch:
+        asked += ["--expert-dispatch", dispatch[0]]
     if precision != "float8":
         asked += ["--loss", "in-place"]
     run = subprocess.run(asked, capture_output=True, text=True, check=False)
@@ -126,6 +166,12 @@ def main():
     for name, model, device, layout, seconds in EXPERTS:
         time = predicted(program, MODELS / f"{model}.json", device, layout, "bfloat16")
         print(f"| {name} | {layout} | {seconds:.3f} s | {time:.3f} s | {100 * (time / seconds - 1):+.1f} % |")
+    for name, model, device, layout, precision, rate in LATER:
+        time = predicted(program, MODELS / f"{model}.json", device, layout, precision)
+        told = dict(pair.split("=") for pair in layout.split())
+        ranks = math.prod(int(told.get(axis, 1)) for axis in ("DP", "FSDP", "TP", "PP", "CP"))
+        seconds = int(told["gbs"]) * int(told["seq"]) / ranks / rate
+        print(f"| {name} | {seconds:.3f} s | {time:.3f} s | {100 * (time / seconds - 1):+.1f} % |")
 
 
 main()
