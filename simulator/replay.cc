@@ -5,8 +5,8 @@
 // members that posted earlier are filled in then. Where a stored order does not allow that, run()
 // says so and the worklist engine takes over.
 //
-// Program::more_waits is sorted by action, so one cursor goes through it beside the pass, and
-// programs without such waits pay one comparison per action.
+// Program::more_waits is sorted by action, so one cursor goes through it beside the pass. Programs
+// without such waits, which are most, have a pass of their own that does not ask.
 #include "simulator/replay.h"
 
 #include <algorithm>
@@ -51,9 +51,8 @@ class MoreWaits {
     while (at_ < waits_.size() && waits_[at_].action < from) ++at_;
     note_next();
   }
-  // The next action that has any.
-  [[nodiscard]] std::uint32_t next() const { return next_; }
-  // Of that one: what it must wait for at least. False when an end is not known yet.
+  [[nodiscard]] bool has(std::uint32_t action) const { return action == next_; }
+  // Of the action that has(): what it must wait for at least. False when an end is not known yet.
   [[nodiscard]] bool take(const std::vector<SimTime>& end, SimTime& begin) {
     bool known = true;
     for (const std::uint32_t action = next_; next_ == action; note_next()) {
@@ -70,6 +69,11 @@ class MoreWaits {
   const std::vector<Wait>& waits_;
   std::size_t at_ = 0;
   std::uint32_t next_ = kWaitsForNothing;
+};
+
+struct NoMoreWaits {
+  static constexpr bool has(std::uint32_t) { return false; }
+  static constexpr bool take(const std::vector<SimTime>&, SimTime&) { return true; }
 };
 
 // A collective ends for all its members when the last one has posted. Members are collected per
@@ -154,32 +158,32 @@ struct ForgetStarts {
 // The pass itself: per action two loads, one maximum and one store besides the action. False when
 // stored order is not an order in which collectives complete before what follows them; lowering
 // always makes one.
-template <class Starts>
-[[nodiscard]] bool run(const Program& program, const PriceTable& prices, Starts start,
-                       std::vector<SimTime>& end, RankClocks& ranks, std::uint32_t from = 0) {
+template <class Starts, class Waits>
+[[nodiscard]] bool pass(const Program& program, const PriceTable& prices, Starts start, Waits more,
+                        std::vector<SimTime>& end, RankClocks& ranks, std::uint32_t from) {
   std::vector<std::uint32_t> rank_of_stage;
   for (const Stage& stage : program.stages) {
     rank_of_stage.push_back(static_cast<std::uint32_t>(stage.rank.value));
   }
   Collectives collectives(program, prices);
-  MoreWaits more(program, from);
   const auto count = static_cast<std::uint32_t>(program.actions.size());
   for (std::uint32_t i = from; i < count; ++i) {
     const Action& action = program.actions[i];
-    if (is_collective(action.kind)) {
+    if (is_collective(action.kind)) [[unlikely]] {
       SimTime later = kZero;  // looked up when all have posted
-      if (i == more.next()) (void)more.take(end, later);
+      if (more.has(i)) (void)more.take(end, later);
       if (!collectives.post(i, start, end, ranks)) return false;
       continue;
     }
     SimTime begin = action.waits_for == kWaitsForNothing ? kZero : end[action.waits_for];
-    if (begin == kUnknown) return false;
-    if (i == more.next() && !more.take(end, begin)) return false;
+    if (begin == kUnknown) [[unlikely]]
+      return false;
+    if (more.has(i) && !more.take(end, begin)) return false;
     Duration duration = is_receive(action.kind) ? Duration{} : prices.of(action);
-    if (action.overlaps_next) {
+    if (action.overlaps_next) [[unlikely]] {
       const Action& second = program.actions[i + 1];
       if (second.waits_for != kWaitsForNothing) begin = std::max(begin, end[second.waits_for]);
-      if (i + 1 == more.next() && !more.take(end, begin)) return false;
+      if (more.has(i + 1) && !more.take(end, begin)) return false;
       duration = prices.of_overlap(action, second);
     }
     if (is_compute(action.kind)) {
@@ -188,18 +192,27 @@ template <class Starts>
       ranks.first[rank] = std::min(ranks.first[rank], begin);
       ranks.now[rank] = begin + duration;
       ranks.busy[rank] += duration;
-    } else if (is_copy(action.kind)) {
+    } else if (is_copy(action.kind)) [[unlikely]] {
       begin = ranks.copy(action.kind, rank_of_stage[action.stage.value], begin, duration);
     }
     start.set(i, begin);
     end[i] = begin + duration;
-    if (action.overlaps_next) {
+    if (action.overlaps_next) [[unlikely]] {
       ++i;
       start.set(i, begin);
       end[i] = begin + duration;
     }
   }
   return collectives.all_complete();
+}
+
+template <class Starts>
+[[nodiscard]] bool run(const Program& program, const PriceTable& prices, Starts start,
+                       std::vector<SimTime>& end, RankClocks& ranks, std::uint32_t from = 0) {
+  if (program.more_waits.empty()) {
+    return pass(program, prices, start, NoMoreWaits{}, end, ranks, from);
+  }
+  return pass(program, prices, start, MoreWaits(program, from), end, ranks, from);
 }
 
 TimelineSummary summary_of(RankClocks ranks) {

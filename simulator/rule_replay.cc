@@ -16,6 +16,7 @@ RuleReplay::RuleReplay(const Schedule& schedule, const std::vector<MicroBatchRun
                        bool transfers, std::vector<std::int64_t>& arrivals)
     : schedule_(schedule),
       ranks_(static_cast<std::size_t>(schedule.ranks)),
+      last_(ranks_.size() - 1),
       micro_batches_(static_cast<Count>(schedule.micro_batches)),
       transfers_(transfers) {
   for (const MicroBatchRun& run : runs) {
@@ -158,13 +159,17 @@ void RuleReplay::forward(std::size_t r) {
   Rank& rank = ranks_[r];
   const Time start = rank.next;
   if (r > 0) count_receive(rank.from_before, ranks_[r - 1].forwards, rank.forwards, start);
-  if (rank.first < 0) rank.first = start;
+  if (rank.first < 0) [[unlikely]]
+    rank.first = start;
   const Costs& costs = rank.costs[rank.forward_run];
   const Count m = rank.forwards++;
-  if (rank.forwards == run_end_[rank.forward_run]) ++rank.forward_run;
+  if (rank.forwards == run_end_[rank.forward_run]) [[unlikely]]
+    ++rank.forward_run;
   rank.peak = std::max(rank.peak, rank.forwards - rank.backwards);
-  rank.stash += costs.stash;
-  rank.most_stash = std::max(rank.most_stash, rank.stash);
+  if (stashes_differ_) [[unlikely]] {
+    rank.stash += costs.stash;
+    rank.most_stash = std::max(rank.most_stash, rank.stash);
+  }
   rank.forward_is_next = false;
   rank.busy += costs.forward;
   rank.next = rank.not_before = start + costs.forward;
@@ -177,11 +182,13 @@ void RuleReplay::backward(std::size_t r, Time start) {
   Rank& rank = ranks_[r];
   const Costs& costs = rank.costs[rank.backward_run];
   const Count m = rank.backwards++;
-  if (rank.backwards == run_end_[rank.backward_run]) ++rank.backward_run;
+  if (rank.backwards == run_end_[rank.backward_run]) [[unlikely]]
+    ++rank.backward_run;
   if (rank.backwards % kVarunaGroup == 0) {
     rank.due = std::min(rank.due + kVarunaGroup, micro_batches_);
   }
-  rank.stash -= costs.stash;
+  if (stashes_differ_) [[unlikely]]
+    rank.stash -= costs.stash;
   rank.recomputed = false;
   rank.busy += costs.backward;
   rank.backward_start = start;
@@ -210,10 +217,14 @@ void RuleReplay::find_next(std::size_t r) {
 // One of them is consumed now, after all that have arrived up to now. Within a run they arrive in
 // their order; the next run's may overtake.
 void RuleReplay::count_receive(Receives& receives, Count sent, Count consumed, Time now) const {
-  for (std::size_t run = receives.first_run; run < run_end_.size(); ++run) {
-    Count& at = receives.in_run[run];
-    const Count end = std::min(sent, run_end_[run]);
-    for (; at < end && receives.arrival[at] <= now; ++at) ++receives.arrived;
+  const Time* const arrival = receives.arrival;
+  const std::size_t runs = run_end_.size();
+  for (std::size_t run = receives.first_run; run < runs; ++run) {
+    const Count from = receives.in_run[run], end = std::min(sent, run_end_[run]);
+    Count at = from;
+    while (at < end && arrival[at] <= now) ++at;
+    receives.in_run[run] = at;
+    receives.arrived += at - from;
     if (end < run_end_[run]) break;
     if (at == end && run == receives.first_run) ++receives.first_run;
   }
@@ -259,9 +270,10 @@ std::vector<RankLiveness> RuleReplay::held() const {
 
 void RuleReplay::set_stash(const std::vector<MicroBatchRun>& runs, const StagePrices& prices) {
   for (std::size_t r = 0; r < ranks_.size(); ++r) {
+    Costs* const costs = costs_.data() + r * runs.size();
     for (std::size_t run = 0; run < runs.size(); ++run) {
-      costs_[r * runs.size() + run].stash =
-          prices.compute_of(static_cast<int>(r), runs[run].each.shape).stash.count;
+      costs[run].stash = prices.compute_of(static_cast<int>(r), runs[run].each.shape).stash.count;
+      stashes_differ_ = stashes_differ_ || costs[run].stash != costs[0].stash;
     }
   }
 }
@@ -269,7 +281,9 @@ void RuleReplay::set_stash(const std::vector<MicroBatchRun>& runs, const StagePr
 std::vector<Bytes> RuleReplay::most_stash() const {
   std::vector<Bytes> bytes;
   bytes.reserve(ranks_.size());
-  for (const Rank& rank : ranks_) bytes.push_back(Bytes{rank.most_stash});
+  for (const Rank& rank : ranks_) {
+    bytes.push_back(Bytes{stashes_differ_ ? rank.most_stash : rank.peak * rank.costs->stash});
+  }
   return bytes;
 }
 

@@ -76,7 +76,7 @@ class RuleReplay {
     Time backward_start = -1;  // of the last one, while its gradient's receive is not counted
     Time first = -1, last = 0, busy = 0;
     Count peak = 0;
-    std::int64_t stash = 0, most_stash = 0;  // bytes
+    std::int64_t stash = 0, most_stash = 0;  // bytes, where stashes_differ_
   };
 
   void set_costs(const Program& program, std::size_t pipeline, const PriceTable& prices,
@@ -92,7 +92,7 @@ class RuleReplay {
   void count_receive(Receives& receives, Count sent, Count consumed, Time now) const;
   void count_gradient(std::size_t r);
 
-  [[nodiscard]] bool is_last(std::size_t r) const { return r + 1 == ranks_.size(); }
+  [[nodiscard]] bool is_last(std::size_t r) const { return r == last_; }
   // Of its next forward, of its next backward: kUnknown while they were not sent.
   [[nodiscard]] Time activation_of(std::size_t r) const {
     const Rank& rank = ranks_[r];
@@ -112,9 +112,11 @@ class RuleReplay {
   std::vector<Count> run_end_;  // cumulated
   std::vector<Costs> costs_;    // [rank][run]
   std::vector<Rank> ranks_;
+  std::size_t last_;  // of ranks_: asked at every turn
   Count micro_batches_;
   bool transfers_;
   bool all_take_time_ = true;
+  bool stashes_differ_ = false;  // of one rank: else the most is what it held in number
 };
 
 }  // namespace penstock
