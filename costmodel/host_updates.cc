@@ -13,13 +13,17 @@
 namespace penstock {
 namespace {
 
+// The first whose host is described; where none is, the first.
 const NodeType* nodes_with(const ClusterSpec& cluster, const std::string& device) {
+  const NodeType* first = nullptr;
   for (const NodeGroup& group : cluster.nodes) {
     const NodeType& type = type_of(cluster, group);
     const auto of = static_cast<std::size_t>(type.device_type);
-    if (cluster.device_types[of].name == device) return &type;
+    if (cluster.device_types[of].name != device) continue;
+    if (type.host) return &type;
+    if (first == nullptr) first = &type;
   }
-  return nullptr;
+  return first;
 }
 
 }  // namespace

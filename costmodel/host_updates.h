@@ -21,7 +21,7 @@ inline constexpr double kHostUpdatePsPerParameter = 220.0;
 // What `profile` calls the device type of a machine without GPUs: its threads are the host's.
 inline constexpr const char* kCpuDevice = "cpu";
 
-// The host of the first nodes with devices of that type; nothing where the cluster says nothing.
+// The first host that the cluster describes of nodes with devices of that type, if any.
 std::optional<HostOfNode> host_of(const ClusterSpec& cluster, const std::string& device);
 
 // So many ranks of the plan share a node, and so many of these a link to its host.

@@ -1,20 +1,15 @@
 #include "cli/reports/known_host.h"
 
+#include "costmodel/host_updates.h"
 #include "estimator/shipped_data.h"
 
 namespace penstock {
 namespace {
 
 std::optional<KnownHost> host_of_cluster(const ClusterSpec& cluster, const std::string& device) {
-  for (const NodeGroup& group : cluster.nodes) {
-    const NodeType& type = type_of(cluster, group);
-    if (!type.host ||
-        cluster.device_types[static_cast<std::size_t>(type.device_type)].name != device)
-      continue;
-    const Source& source = cluster.sources[static_cast<std::size_t>(type.host->source)];
-    return KnownHost{*type.host, source.text};
-  }
-  return std::nullopt;
+  const std::optional<HostOfNode> host = host_of(cluster, device);
+  if (!host) return std::nullopt;
+  return KnownHost{*host, cluster.sources[static_cast<std::size_t>(host->source)].text};
 }
 
 std::optional<KnownHost> host_of_sheet(const DeviceSheet& sheet) {

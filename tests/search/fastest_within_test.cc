@@ -54,6 +54,26 @@ TEST_CASE("numbers of GPUs on which nothing fits have no fastest plan") {
   CHECK(result.fastest_within[1]);
 }
 
+// Of two sections with 40 bytes of state and 100 of activations one fits on a GPU of 150 bytes,
+// with one micro-batch. What is fixed in advance has the first rank hold two; arranged lists take
+// one after the other: F of both ranks, B of the second, I and W of the first, 1 + 1 + 2 + 2 us
+// each.
+TEST_CASE("a page on which only automatic schedules fit has the fastest of them") {
+  const ModelProfile model = model_of_sections({{1, 2, 10, 100}, {1, 2, 10, 100}}, 1);
+  const ClusterSpec cluster = cluster_of({1, 2, 150});
+  SearchRequest request = request_of(2, 3);
+  request.sizes = {1, 2};
+  const SearchResult result = search(model, cluster, request);
+  REQUIRE(result.fastest_within.size() == 2);
+  CHECK(!result.fastest_within[0]);
+  REQUIRE(result.fastest_within[1]);
+  CHECK(result.fastest_within[1]->plan.schedule == "zb-auto");
+  CHECK(result.fastest_within[1]->evaluation.step_time == Duration{3 * 5'000 + 1});
+  CHECK(result.fastest_within[1]->evaluation.peak_memory() == Bytes{140});
+  request.pins.schedules = {"gpipe", "1f1b", "interleaved", "looped-bfs", "zb-h1"};
+  CHECK(!search(model, cluster, request).fastest_within[1]);
+}
+
 // The numbers of replicas that one search for all sizes tries hold those of a search for each, and
 // so few sections have all their cuts tried: the pages are the answers of searches for each, though
 // the groups are taken up in another order and some GPUs may stay idle (5 and 6 of 4 sections).

@@ -6,8 +6,10 @@
 
 #include "core/check/check.h"
 #include "core/values/sharding.h"
+#include "costmodel/host_updates.h"
 #include "search/best_plans.h"
 #include "search/evaluate.h"
+#include "search/host_room.h"
 #include "tests/search/models.h"
 #include "tests/watched.h"
 
@@ -206,6 +208,43 @@ TEST_CASE("a search that may offload does so where nothing fits without it") {
   const SearchResult roomy = search(f.model, f.cluster, request);
   REQUIRE_FALSE(roomy.best.empty());
   CHECK_FALSE(roomy.best.front().plan.offload_optimizer);
+}
+
+// Of 40 parameters the host keeps 80 bytes of state, 40 of gradients and 40 of weights, and has 20
+// too few. No change on the devices is offered as a remedy, since these have room.
+TEST_CASE("a full host is a reason with its bytes, and has no remedy on the devices") {
+  Fixture f;
+  f.cluster = cluster_of({1, 1, 100, 1e18});
+  add_host(f.cluster, 140);
+  SearchRequest request;
+  request.gpus = 1;
+  request.global_batch = 4;
+  request.pins.offload = true;
+  const SearchResult none = search(f.model, f.cluster, request);
+  CHECK(none.best.empty());
+  CHECK_FALSE(none.nearest_miss);  // which is told of devices
+  const auto full = std::find_if(none.rejected.begin(), none.rejected.end(),
+                                 [](const Rejection& why) { return why.reason == kOverHost; });
+  REQUIRE(full != none.rejected.end());
+  CHECK(full->least_over == Bytes{20});
+  CHECK(full->remedy.empty());
+  CHECK(testing::rejected_in_all(none) == none.candidates);
+  add_host(f.cluster, 160);  // all that it takes
+  CHECK_FALSE(search(f.model, f.cluster, request).best.empty());
+}
+
+// The first nodes say nothing of their host, the others have the same devices.
+TEST_CASE("of nodes with the same devices the first host that is described counts") {
+  Fixture f;
+  f.cluster.node_types.push_back(f.cluster.node_types[0]);
+  f.cluster.node_types[0].host.reset();
+  f.cluster.node_types[1].name = "described";
+  f.cluster.nodes.push_back({1, 1});
+  const auto host = host_of(f.cluster, "gpu");
+  REQUIRE(host);
+  CHECK(host->memory == Bytes{1'000});
+  CHECK(host_shares(f.cluster, f.plan, "gpu").of_link == 1);
+  CHECK_FALSE(host_of(f.cluster, "other"));
 }
 
 TEST_CASE("with all bounds the search finds what it finds without") {

@@ -100,6 +100,26 @@ class Offloaded(InOneFolder):
         self.same_losses("PP=2,DP=2,mbs=1", ("--schedule", "1f1b", "--zero1", "off"),
                          precision="bfloat16")
 
+    def test_a_run_of_several_plans(self):
+        # Two replicas of two stages, four stages, and back: weights and moments move between hosts.
+        for name, pins, hardware in (("plain", "", "large.json"),
+                                     ("host", ",offload=optimizer", "small.json")):
+            for layout in ("PP=2,DP=2", "PP=4,DP=1"):
+                made = self.plan(f"{name}-{layout[:4]}.json", f"{layout},mbs=1{pins}", hardware,
+                                 "--schedule", "1f1b", "--zero1", "off")
+                self.assertEqual(made.returncode, 0, made.stderr + made.stdout)
+        plain, host = (self.losses(f"{name}-PP=2.json",
+                                   "--then", f"1:{self.at(name + '-PP=4.json')}",
+                                   "--then", f"3:{self.at(name + '-PP=2.json')}")
+                       for name in ("plain", "host"))
+        self.assertEqual(host[0], plain[0])
+        self.assertIn("after 3 steps the plan is", re.sub(r"\s+", " ", host[1]))
+        refused = run("train", self.at("plain-PP=2.json"), "--data", self.at("corpus.txt"),
+                      "--steps", "2", "--then", f"1:{self.at('host-PP=4.json')}")
+        self.assertEqual(refused.returncode, 2, refused.stderr)
+        self.assertIn("a run cannot change between plans with the optimizer on the host",
+                      re.sub(r"\s+", " ", refused.stderr))
+
     def test_a_rank_may_not_hold_more(self):
         made = self.plan("host.json", "PP=2,DP=1,mbs=1,offload=optimizer", "small.json",
                          "--schedule", "1f1b")
