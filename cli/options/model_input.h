@@ -26,9 +26,6 @@ struct EstimateSettings {
   const ClusterSpec* cluster = nullptr;  // null: the device's own node
 };
 
-// Error{kBadInput} for "8xH100", which says two things, with what to write.
-void refuse_counted_device(const std::string& name);
-
 // Error{kBadInput} for a device that is not known, with the nearest name and all others.
 EstimatedModel estimate_model(const Loaded<Json>& config, const EstimateSettings& settings);
 

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "cli/io/files.h"
+#include "cli/options/device_called.h"
 #include "cli/options/global_batch.h"
 #include "cli/options/measured_runs.h"
 #include "cli/options/model_input.h"

@@ -27,6 +27,8 @@
 #include "runtime_bridge/torch/pilot_step.h"
 #include "runtime_bridge/torch/rank_checkpoints.h"
 #include "runtime_bridge/torch/rank_device.h"
+#include "runtime_bridge/torch/store_address.h"
+#include "runtime_bridge/torch/timed_checkpoints.h"
 #include "runtime_bridge/wait_for_ranks.h"
 #include "training/gloo/gloo_transport.h"
 #include "training/gloo/tcp_store.h"
@@ -50,10 +52,6 @@ std::string own_host() {
 
 std::string own_process() { return "pid " + std::to_string(getpid()) + " on host " + own_host(); }
 
-StoreAddress address_of(const LaunchEnvironment& place) {
-  return {place.host, place.port, place.key_prefix};
-}
-
 // Whether all ranks are on this machine, so that they share a clock.
 bool is_local(const LaunchEnvironment& place) {
   return place.host == "127.0.0.1" || place.host == "localhost";
@@ -67,48 +65,6 @@ std::string in_words(std::size_t bytes) { return to_text(Bytes{static_cast<std::
 bool pins(const TrainOptions& options) {
   return options.device == "cpu" && options.pin_threads && options.threads_per_rank == 1;
 }
-
-// Asks for checkpoints when their time has come, on rank 0, so that all ranks agree. The first one
-// comes after the first step, and shows what one costs.
-class TimedCheckpoints : public RunControl {
- public:
-  using Interval = std::function<Duration(const CheckpointWriter::Cost& cost)>;
-
-  TimedCheckpoints(RunControl* control, RankCheckpoints& checkpoints, Interval interval,
-                   std::function<void(const std::string&)> note)
-      : control_(control),
-        checkpoints_(checkpoints),
-        interval_(std::move(interval)),
-        note_(std::move(note)) {}
-
-  RunRequest requested() override {
-    const RunRequest asked = control_ != nullptr ? control_->requested() : RunRequest::kGoOn;
-    if (asked != RunRequest::kGoOn) return asked;
-    if (last_ && !is_time()) return RunRequest::kGoOn;
-    last_ = steady_now();
-    return RunRequest::kCheckpoint;
-  }
-
- private:
-  // Not before the last one has ended.
-  bool is_time() {
-    const std::optional<CheckpointWriter::Cost> cost = checkpoints_.cost();
-    if (!cost) return false;
-    const Duration interval = interval_(*cost);
-    if (!std::exchange(has_told_, true) && note_) {
-      note_("a checkpoint stops training for " + to_text(cost->stall) + " and takes " +
-            to_text(cost->write) + ": one every " + to_text(interval));
-    }
-    return steady_now() - *last_ >= interval;
-  }
-
-  RunControl* control_;
-  RankCheckpoints& checkpoints_;
-  Interval interval_;
-  std::function<void(const std::string&)> note_;
-  std::optional<SteadyTime> last_;
-  bool has_told_ = false;
-};
 
 // What a rank does when a peer is lost, before it ends.
 using AtLoss =
@@ -486,34 +442,6 @@ RunEnd train_threads(const TrainJob& job, const TrainHooks& hooks) {
 }
 
 std::string library_words() { return library_name(); }
-
-bool survivors_are_saving(const Environment& environment_of_rank, const std::string& checkpoints) {
-  const auto place = read_launch_environment(environment_of_rank);
-  try {
-    // Those that could not reach the store any more say it there.
-    if (const auto folder = newest_survivors_folder(checkpoints)) {
-      FolderStore store(*folder);
-      if (is_saving(store)) return true;
-    }
-    return place && is_saving(*connect_store(address_of(*place), std::chrono::seconds(1)));
-  } catch (const TransportFailure&) {
-    return false;
-  }
-}
-
-std::function<bool()> whether_ranks_work(const Environment& environment_of_rank) {
-  const auto place = read_launch_environment(environment_of_rank);
-  if (!place) return [] { return false; };
-  try {
-    const std::shared_ptr<KeyValueStore> store =
-        connect_store(address_of(*place), std::chrono::seconds(5));
-    return [store, ranks = std::make_shared<RanksAlive>(*store, place->ranks)] {
-      return ranks->any();
-    };
-  } catch (const TransportFailure&) {
-    return [] { return false; };
-  }
-}
 
 HostedStore serve_job_store() {
   std::shared_ptr<StoreServer> server = serve_store(0);
