@@ -9,13 +9,6 @@
 namespace penstock {
 namespace {
 
-Json input_json(const ReportInput& input) {
-  return Json::object()
-      .set("role", input.role)
-      .set("path", input.file.path)
-      .set("hash", input.file.hash);
-}
-
 Json start_json(const PolicyStart& start) {
   Json json = Json::object();
   json.set("at_s", to_seconds(start.at)).set("gpus_used", start.gpus);
@@ -45,9 +38,7 @@ Json morph_json(const GoodputReport& report) {
 }  // namespace
 
 Json to_json(const MorphPage& page) {
-  Json json = answer_json("morph");
-  json.set("tool", page.tool).set("command", page.command).set("model", page.model);
-  json.set("inputs", array_of(page.inputs, input_json));
+  Json json = page_json("morph", page.tool, page.command, page.model, page.inputs);
   json.set("plans", Json::array()).set("timelines", Json::array());
   return json.set("morph", morph_json(page.report));
 }

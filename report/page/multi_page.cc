@@ -9,13 +9,6 @@
 namespace penstock {
 namespace {
 
-Json input_json(const ReportInput& input) {
-  return Json::object()
-      .set("role", input.role)
-      .set("path", input.file.path)
-      .set("hash", input.file.hash);
-}
-
 // Rows of four numbers: there may be thousands.
 Json stretches_json(const std::vector<MultiStretch>& stretches) {
   return array_of(stretches, [](const MultiStretch& stretch) {
@@ -34,9 +27,7 @@ Json names_json(const std::vector<MultiJob>& jobs) {
 }  // namespace
 
 Json to_json(const MultiPage& page) {
-  Json json = answer_json("multi");
-  json.set("tool", page.tool).set("command", page.command).set("model", page.title);
-  json.set("inputs", array_of(page.inputs, input_json));
+  Json json = page_json("multi", page.tool, page.command, page.title, page.inputs);
   json.set("plans", Json::array()).set("timelines", Json::array());
   Json multi = multi_json(page.report);
   multi.set("names", names_json(page.report.jobs));

@@ -172,10 +172,15 @@ void set_search(Json& json, const ReportData& data) {
 
 }  // namespace
 
+Json page_json(const char* kind, const std::string& tool, const std::string& command,
+               const std::string& model, const std::vector<ReportInput>& inputs) {
+  Json json = answer_json(kind);
+  json.set("tool", tool).set("command", command).set("model", model);
+  return json.set("inputs", array_of(inputs, input_json));
+}
+
 Json to_json(const ReportData& data) {
-  Json json = answer_json("report");
-  json.set("tool", data.tool).set("command", data.command).set("model", data.model);
-  json.set("inputs", array_of(data.inputs, input_json));
+  Json json = page_json("report", data.tool, data.command, data.model, data.inputs);
   json.set("verdict", verdict_json(data));
   json.set("question",
            Json::object().set("words", data.question).set("notes", strings(data.notes)));

@@ -66,4 +66,8 @@ struct ReportData {
 
 Json to_json(const ReportData& data);
 
+// What every page begins with, whatever it shows.
+Json page_json(const char* kind, const std::string& tool, const std::string& command,
+               const std::string& model, const std::vector<ReportInput>& inputs);
+
 }  // namespace penstock

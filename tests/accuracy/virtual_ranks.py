@@ -21,6 +21,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import small_gpt  # pylint: disable=wrong-import-position
+
 # All that ranks can carry out: no slices of sequences, no order that changes while it runs.
 SCHEDULES = (
     "gpipe", "1f1b", "interleaved", "interleaved-overlap", "grouped-interleaved", "looped-bfs",
@@ -53,14 +56,8 @@ def profile(layers):
 
 
 def cluster(ranks):
-    return {
-        "format": "penstock.cluster/1", "name": f"{ranks} sleepers",
-        "sources": [{"id": "made-up", "origin": "assumed", "text": SOURCE}],
-        "device_types": [{"name": "sleeper", "memory_bytes": 10**12, "reserve_bytes": 0,
-                          "memory_bandwidth_bytes_per_s": 10**12}],
-        "node_types": [{"name": "node", "device_type": "sleeper", "devices": ranks}],
-        "nodes": [{"node_type": "node", "count": 1}],
-        "levels": [{"name": "wire", "latency_ms": 2, "bandwidth_bytes_per_s": 10**9}]}
+    return small_gpt.cluster(SOURCE, f"{ranks} sleepers", ranks, device="sleeper", level="wire",
+                             latency_ms=2, memory=10**12)
 
 
 def run(command):

@@ -5,7 +5,7 @@
 
 #include "core/values/architecture.h"
 #include "core/values/device_sheet.h"
-#include "core/values/error.h"
+#include "tests/core/messages.h"
 
 namespace penstock {
 namespace {
@@ -13,17 +13,8 @@ namespace {
 Architecture read(const std::string& text) {
   return read_architecture(parse_json(text, "config.json"), "config.json");
 }
-template <class Call>
-std::string refusal(const Call& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "accepted";
-}
 std::string refused(const std::string& text) {
-  return refusal([&] { static_cast<void>(read(text)); });
+  return tests::message_of([&] { static_cast<void>(read(text)); });
 }
 constexpr const char* kSizes =
     R"("num_hidden_layers": 2, "hidden_size": 64, "num_attention_heads": 4, "vocab_size": 1000)";
@@ -271,7 +262,7 @@ TEST_CASE("a datasheet is found by name or alias, not by a part of it") {
 
 TEST_CASE("a datasheet without a source, a rate or sense is refused") {
   const auto why = [](const std::string& from, const std::string& to) {
-    return refusal([&] { static_cast<void>(sheet(kSheet, from, to)); });
+    return tests::message_of([&] { static_cast<void>(sheet(kSheet, from, to)); });
   };
   CHECK(why(R"("memory_source": "s",)", "").find("\"memory_source\" is missing") !=
         std::string::npos);

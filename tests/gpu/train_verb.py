@@ -22,6 +22,9 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import small_gpt  # pylint: disable=wrong-import-position
+
 STEPS = 4
 LIMIT = 120  # seconds for one run
 SHARED_LIMIT = 60  # seconds for one run of two processes that share a GPU over NCCL, if they can
@@ -39,34 +42,11 @@ TOLERANCE = {"float64": 1e-9, "float32": 1e-3, "bfloat16": 5e-2, "float16": 5e-2
 
 
 def profile(precision):
-    row = {"device": "gpu", "tensor_degree": 1, "micro_batch_size": 1, "sequence_length": SEQUENCE,
-           "recompute": "none", "forward_ms": 1, "input_gradient_ms": 1, "weight_gradient_ms": 1,
-           "fused_backward_ms": 2, "recompute_time_ms": 0, "stash_bytes": 1000,
-           "weight_stash_bytes": 500, "working_peak_bytes": 100, "boundary_bytes": 8192}
-    section = {"name": "section", "parameters": [{"tensor_degree": 1, "count": 10000}],
-               "measurements": [row]}
-    names = ["embedding"] + [f"blocks.{i}" for i in range(LAYERS)] + ["head"]
-    return {"format": "penstock.profile/1", "name": "small gpt",
-            "sources": [{"id": "made-up", "origin": "assumed", "text": SOURCE}],
-            "description": {"family": "gpt", "layers": LAYERS, "hidden": 64, "heads": 2,
-                            "feed_forward": 128, "vocabulary": 256, "positions": SEQUENCE,
-                            "tied_embedding": True, "precision": precision, "optimizer": "adamw"},
-            "training": {"bytes_per_parameter": 4, "bytes_per_gradient": 4,
-                         "optimizer_bytes_per_parameter": 8, "optimizer_ps_per_parameter": 1000},
-            "section_types": [section],
-            "sections": [{"name": name, "type": "section"} for name in names],
-            "tied_weights": [{"name": "embedding", "sections": ["embedding", "head"],
-                             "parameters": [{"tensor_degree": 1, "count": 100}]}]}
+    return small_gpt.profile(SOURCE, LAYERS, SEQUENCE, precision, "gpu", hidden=64, tied=True)
 
 
 def cluster(devices):
-    return {"format": "penstock.cluster/1", "name": "one machine",
-            "sources": [{"id": "made-up", "origin": "assumed", "text": SOURCE}],
-            "device_types": [{"name": "gpu", "memory_bytes": 10**10, "reserve_bytes": 0,
-                              "memory_bandwidth_bytes_per_s": 10**10}],
-            "node_types": [{"name": "node", "device_type": "gpu", "devices": devices}],
-            "nodes": [{"node_type": "node", "count": 1}],
-            "levels": [{"name": "link", "latency_ms": 1, "bandwidth_bytes_per_s": 10**9}]}
+    return small_gpt.cluster(SOURCE, "one machine", devices, device="gpu", level="link")
 
 
 def layouts():

@@ -29,6 +29,9 @@ import tempfile
 import threading
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import small_gpt  # pylint: disable=wrong-import-position
+
 SOURCE = "made up for tests/manager/chaos.py"
 LAYERS = 4
 SEQUENCE = 32
@@ -46,35 +49,14 @@ UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
 # ---- what is trained -------------------------------------------------------------------------------
 
 def profile():
-    row = {"device": "processor", "tensor_degree": 1, "micro_batch_size": 1,
-           "sequence_length": SEQUENCE, "recompute": "none", "forward_ms": 1,
-           "input_gradient_ms": 1, "weight_gradient_ms": 1, "fused_backward_ms": 2,
-           "recompute_time_ms": 0, "stash_bytes": 1000, "weight_stash_bytes": 500,
-           "working_peak_bytes": 100, "boundary_bytes": 4096}
-    section = {"name": "section", "parameters": [{"tensor_degree": 1, "count": 10000}],
-               "measurements": [row]}
-    names = ["embedding"] + [f"blocks.{i}" for i in range(LAYERS)] + ["head"]
-    return {
-        "format": "penstock.profile/1", "name": "small gpt",
-        "sources": [{"id": "made-up", "origin": "assumed", "text": SOURCE}],
-        "description": {"family": "gpt", "layers": LAYERS, "hidden": 32, "heads": 2,
-                        "feed_forward": 64, "vocabulary": 256, "positions": SEQUENCE,
-                        "tied_embedding": False, "precision": "float64", "optimizer": "adamw"},
-        "training": {"bytes_per_parameter": 8, "bytes_per_gradient": 8,
-                     "optimizer_bytes_per_parameter": 16, "optimizer_ps_per_parameter": 1000},
-        "section_types": [section],
-        "sections": [{"name": name, "type": "section"} for name in names]}
+    made = small_gpt.profile(SOURCE, LAYERS, SEQUENCE, "float64")
+    made["training"] = {"bytes_per_parameter": 8, "bytes_per_gradient": 8,
+                        "optimizer_bytes_per_parameter": 16, "optimizer_ps_per_parameter": 1000}
+    return made
 
 
 def cluster():
-    return {
-        "format": "penstock.cluster/1", "name": "loopback",
-        "sources": [{"id": "made-up", "origin": "assumed", "text": SOURCE}],
-        "device_types": [{"name": "processor", "memory_bytes": 10**10, "reserve_bytes": 0,
-                          "memory_bandwidth_bytes_per_s": 10**10}],
-        "node_types": [{"name": "node", "device_type": "processor", "devices": 1}],
-        "nodes": [{"node_type": "node", "count": len(HOSTS)}],
-        "levels": [{"name": "loopback", "latency_ms": 0.1, "bandwidth_bytes_per_s": 10**9}]}
+    return small_gpt.cluster(SOURCE, "loopback", nodes=len(HOSTS), latency_ms=0.1)
 
 
 def write(path, value):

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "core/values/error.h"
+#include "tests/core/messages.h"
 
 namespace penstock {
 namespace {
@@ -16,12 +16,7 @@ JobFile read(const std::string& text) {
 }
 
 std::string wrong(const std::string& text) {
-  try {
-    read(text);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
+  return tests::message_of([&] { (void)read(text); });
 }
 
 std::string with(const std::string& more) {

@@ -4,8 +4,8 @@
 
 #include <doctest/doctest.h>
 
-#include "core/values/error.h"
 #include "core/values/json.h"
+#include "tests/core/messages.h"
 
 namespace penstock {
 namespace {
@@ -18,12 +18,7 @@ JobsFile read(const std::string& jobs) {
 }
 
 std::string refused(const std::string& jobs) {
-  try {
-    read(jobs);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
+  return tests::message_of([&] { (void)read(jobs); });
 }
 
 }  // namespace

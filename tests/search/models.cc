@@ -1,14 +1,12 @@
 #include "tests/search/models.h"
 
-#include <fstream>
-#include <iterator>
 #include <utility>
 
 #include <doctest/doctest.h>
 
 #include "core/check/check.h"
 #include "core/files/format.h"
-#include "core/values/json.h"
+#include "core/values/json_reader.h"
 
 namespace penstock::testing {
 
@@ -177,26 +175,15 @@ SectionSums sums_of(const ModelProfile& model, int samples) {
   return sum_sections(model, ClusterSpec{}, "gpu", 1, samples, 0, "none");
 }
 
-namespace {
-
-Json read_json(const std::string& path) {
-  std::ifstream in(path);
-  REQUIRE_MESSAGE(in.good(), path);
-  const std::string text{std::istreambuf_iterator<char>(in), {}};
-  return parse_json(text, path);
-}
-
-}  // namespace
-
 const ModelProfile& gpt() {
   static const std::string path = "data/profiles/gpt-6.7b.a100-40gb.json";
-  static const ModelProfile model = read_profile(read_json(path), path);
+  static const ModelProfile model = read_profile(parse_json(read_file(path), path), path);
   return model;
 }
 
 const ClusterSpec& p4d() {
   static const std::string path = "data/clusters/a100-40gb-p4d-8x8.json";
-  static const ClusterSpec cluster = read_cluster(read_json(path), path);
+  static const ClusterSpec cluster = read_cluster(parse_json(read_file(path), path), path);
   return cluster;
 }
 

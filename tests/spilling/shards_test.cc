@@ -4,7 +4,7 @@
 
 #include <doctest/doctest.h>
 
-#include "core/values/error.h"
+#include "tests/core/messages.h"
 
 namespace penstock {
 namespace {
@@ -14,12 +14,7 @@ FitsShard at_most(int sections) {
 }
 
 std::string refused(const std::vector<int>& last, int sections) {
-  try {
-    preset_shards(last, sections);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
+  return tests::message_of([&] { (void)preset_shards(last, sections); });
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 
 #include <doctest/doctest.h>
 
-#include "core/values/error.h"
+#include "tests/core/messages.h"
 
 namespace penstock {
 namespace {
@@ -36,12 +36,7 @@ std::string cuts(const ArchiveGraph& graph) {
 }
 
 std::string refusal(const ArchiveGraph& graph, const std::vector<std::string>& names) {
-  try {
-    named_cuts(graph, names, "m.pt");
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "accepted";
+  return tests::message_of([&] { (void)named_cuts(graph, names, "m.pt"); });
 }
 
 TEST_CASE("a section may end where nothing behind reads what was made before") {

@@ -20,6 +20,9 @@ import tempfile
 import time
 import unittest
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
+import small_gpt  # pylint: disable=wrong-import-position
+
 PENSTOCK = ""
 SCHEMA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../data/schemas",
                       "penstock.checkpoint-1.schema.json")
@@ -30,35 +33,11 @@ SEQUENCE = 32
 
 
 def profile(precision="float32"):
-    row = {"device": "processor", "tensor_degree": 1, "micro_batch_size": 1,
-           "sequence_length": SEQUENCE, "recompute": "none", "forward_ms": 1,
-           "input_gradient_ms": 1, "weight_gradient_ms": 1, "fused_backward_ms": 2,
-           "recompute_time_ms": 0, "stash_bytes": 1000, "weight_stash_bytes": 500,
-           "working_peak_bytes": 100, "boundary_bytes": 4096}
-    section = {"name": "section", "parameters": [{"tensor_degree": 1, "count": 10000}],
-               "measurements": [row]}
-    names = ["embedding"] + [f"blocks.{i}" for i in range(LAYERS)] + ["head"]
-    return {
-        "format": "penstock.profile/1", "name": "small gpt",
-        "sources": [{"id": "made-up", "origin": "assumed", "text": SOURCE}],
-        "description": {"family": "gpt", "layers": LAYERS, "hidden": 32, "heads": 2,
-                        "feed_forward": 64, "vocabulary": 256, "positions": SEQUENCE,
-                        "tied_embedding": False, "precision": precision, "optimizer": "adamw"},
-        "training": {"bytes_per_parameter": 4, "bytes_per_gradient": 4,
-                     "optimizer_bytes_per_parameter": 8, "optimizer_ps_per_parameter": 1000},
-        "section_types": [section],
-        "sections": [{"name": name, "type": "section"} for name in names]}
+    return small_gpt.profile(SOURCE, LAYERS, SEQUENCE, precision)
 
 
 def cluster(devices):
-    return {
-        "format": "penstock.cluster/1", "name": "this machine",
-        "sources": [{"id": "made-up", "origin": "assumed", "text": SOURCE}],
-        "device_types": [{"name": "processor", "memory_bytes": 10**10, "reserve_bytes": 0,
-                          "memory_bandwidth_bytes_per_s": 10**10}],
-        "node_types": [{"name": "node", "device_type": "processor", "devices": devices}],
-        "nodes": [{"node_type": "node", "count": 1}],
-        "levels": [{"name": "loopback", "latency_ms": 1, "bandwidth_bytes_per_s": 10**9}]}
+    return small_gpt.cluster(SOURCE, "this machine", devices)
 
 
 def children_of(process):

@@ -3,8 +3,6 @@
 #include "search/dynamic/plan_batch.h"
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -15,7 +13,7 @@
 #include "core/check/transfer_streams.h"
 #include "core/files/format.h"
 #include "core/values/error.h"
-#include "core/values/json.h"
+#include "core/values/json_reader.h"
 #include "search/dynamic/profile_costs.h"
 #include "tests/search/dynamic/toy_costs.h"
 #include "tests/simulator/pipelines.h"
@@ -76,13 +74,6 @@ std::string told(const BatchPlan& plan) {
     }
   }
   return text;
-}
-
-Json read_json(const std::string& path) {
-  std::ifstream in(path);
-  REQUIRE_MESSAGE(in, path);
-  const std::string text{std::istreambuf_iterator<char>(in), {}};
-  return parse_json(text, path);
 }
 
 }  // namespace
@@ -290,8 +281,10 @@ TEST_CASE("memory decides between recompute modes") {
 TEST_CASE("plans of a measured model: the judge of plan files finds the same time and bytes") {
   const std::string profile_path = "data/profiles/gpt-6.7b.a100-40gb.all-lengths.json";
   const std::string cluster_path = "data/clusters/a100-40gb-p4d-8x8.json";
-  const ModelProfile profile = read_profile(read_json(profile_path), profile_path);
-  const ClusterSpec cluster = read_cluster(read_json(cluster_path), cluster_path);
+  const ModelProfile profile =
+      read_profile(parse_json(read_file(profile_path), profile_path), profile_path);
+  const ClusterSpec cluster =
+      read_cluster(parse_json(read_file(cluster_path), cluster_path), cluster_path);
   for (const int data : {1, 2}) {
     CAPTURE(data);
     Plan layout = testing::toy_layout(4, 1, data);

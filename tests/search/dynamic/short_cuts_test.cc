@@ -1,7 +1,5 @@
 // What makes the planner of batches fast, or contains others in it, against the plain way.
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,7 +7,7 @@
 #include <doctest/doctest.h>
 
 #include "core/files/format.h"
-#include "core/values/json.h"
+#include "core/values/json_reader.h"
 #include "search/dynamic/batch_candidates.h"
 #include "search/dynamic/batch_formings.h"
 #include "search/dynamic/plan_batch.h"
@@ -24,13 +22,6 @@ namespace {
 using testing::Random;
 using testing::random_toy;
 using testing::Toy;
-
-Json read_json(const std::string& path) {
-  std::ifstream in(path);
-  REQUIRE_MESSAGE(in, path);
-  const std::string text{std::istreambuf_iterator<char>(in), {}};
-  return parse_json(text, path);
-}
 
 // The plan without a bound: everything is made, and every link of the chain is improved to its end.
 class PlainWay {
@@ -80,8 +71,10 @@ class PlainWay {
 TEST_CASE("loads of shapes are those of their prices") {
   const std::string profile_path = "data/profiles/gpt-6.7b.a100-40gb.all-lengths.json";
   const std::string cluster_path = "data/clusters/a100-40gb-p4d-8x8.json";
-  const ModelProfile profile = read_profile(read_json(profile_path), profile_path);
-  const ClusterSpec cluster = read_cluster(read_json(cluster_path), cluster_path);
+  const ModelProfile profile =
+      read_profile(parse_json(read_file(profile_path), profile_path), profile_path);
+  const ClusterSpec cluster =
+      read_cluster(parse_json(read_file(cluster_path), cluster_path), cluster_path);
   Plan layout = testing::toy_layout(2, 2);
   layout.device = "a100-40gb";
   layout.tensor = 2;
