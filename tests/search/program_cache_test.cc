@@ -22,6 +22,8 @@ TEST_CASE("a shared Program replays as the plan's own does") {
     testing::set_schedule(plan, testing::random_static_kind(random), 2);
     plan.pipeline = random.between(1, 3);
     plan.data = random.between(1, 4);
+    plan.context = random.between(1, 2);  // ranks of one sequence reduce gradients, too
+    plan.offload_optimizer = random.coin();
     plan.micro_batch_size = random.between(1, 4);
     plan.global_batch = random.between(plan.data, 16);
     plan.zero1 = random.coin();
