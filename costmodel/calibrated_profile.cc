@@ -89,11 +89,14 @@ ModelProfile calibrated_profile(const ModelProfile& profile, const Calibration& 
   Bytes& state = result.training.optimizer_bytes_per_parameter;
   state.count = std::max<std::int64_t>(0, state.count + calibration.memory.bytes_per_parameter);
   for (SectionType& type : result.section_types) {
-    std::map<std::tuple<int, int, int, std::string>, Row> rows;
+    // Rows that differ in their samples only.
+    std::map<std::tuple<int, int, int, int, int, std::string>, Row> rows;
     for (Measurement& m : type.measurements) {
       if (m.device != calibration.device) continue;
       scale_bytes(m, calibration.memory);
-      rows[{m.tensor_degree, m.context_degree, m.sequence_length, m.recompute}].push_back(&m);
+      rows[{m.tensor_degree, m.context_degree, m.expert_degree, m.expert_tensor_degree,
+            m.sequence_length, m.recompute}]
+          .push_back(&m);
     }
     for (auto& [key, row] : rows) {
       std::sort(row.begin(), row.end(), [](const Measurement* a, const Measurement* b) {

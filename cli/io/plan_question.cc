@@ -1,7 +1,8 @@
 // A plan file names its inputs by path and hash. They are read again, and count only if the hash is
 // the plan's and if the plan, priced with them, costs what its file says, to the nanosecond. An
-// estimate is made again for every setting that may have been asked for, those that most plans use
-// first, until the prices agree; an assumed cluster is found by its hash.
+// estimate is made again as the plan says that it was asked for. Older plans do not say it: there
+// every setting is tried that may have been asked for, those that most plans use first, until the
+// prices agree. An assumed cluster is found by its hash.
 #include "cli/io/plan_question.h"
 
 #include <algorithm>
@@ -11,9 +12,11 @@
 #include <utility>
 
 #include "cli/io/files.h"
+#include "cli/options/estimate_options.h"
 #include "cli/options/model_input.h"
 #include "cli/options/question.h"
 #include "cli/reports/known_host.h"
+#include "cli/verbs/verbs.h"
 #include "core/files/format.h"
 #include "core/values/error.h"
 #include "core/values/json_reader.h"
@@ -135,8 +138,27 @@ void add_rarer(std::vector<EstimateSettings>& all, const Plan& plan) {
   add({"eager"}, &EstimateSettings::kernels, true);
 }
 
-// What was asked for besides the model: it does not stand in the plan, but it is the one that gives
-// its prices. What the optimizer keeps shows in the plan's bytes (EstimateAgain).
+// --for torchtitan and pytorch have PyTorch's tensor and context parallelism.
+void add_torch_collectives(std::vector<EstimateSettings>& all, const Plan& plan) {
+  if (plan.tensor == 1 && plan.context == 1) return;
+  const std::vector<EstimateSettings> without = all;
+  for (EstimateSettings settings : without) {
+    settings.torch_collectives = true;
+    all.push_back(std::move(settings));
+  }
+}
+
+// As the plan says.
+std::vector<EstimateSettings> settings_noted(const PlanFile& file) {
+  const auto settings = settings_with(file.estimate_options);
+  if (!settings) return {};
+  std::vector<EstimateSettings> all{*settings};
+  add_torch_collectives(all, file.plan);
+  return all;
+}
+
+// What was asked for besides the model: where it does not stand in the plan, it is what gives its
+// prices. What the optimizer keeps shows in the plan's bytes (EstimateAgain).
 std::vector<EstimateSettings> settings_tried(const DeviceSheet& sheet, const Plan& plan) {
   std::vector<EstimateSettings> all;
   for (const Arithmetic arithmetic :
@@ -157,13 +179,7 @@ std::vector<EstimateSettings> settings_tried(const DeviceSheet& sheet, const Pla
   // Those without a warning on attention first: they are what most plans were made with.
   std::stable_partition(all.begin(), all.end(),
                         [](const EstimateSettings& one) { return !one.attention; });
-  // --for torchtitan and pytorch have PyTorch's tensor and context parallelism.
-  const std::vector<EstimateSettings> without = all;
-  for (EstimateSettings settings : without) {
-    if (plan.tensor == 1 && plan.context == 1) break;
-    settings.torch_collectives = true;
-    all.push_back(std::move(settings));
-  }
+  add_torch_collectives(all, plan);
   add_rarer(all, plan);
   return all;
 }
@@ -187,15 +203,13 @@ class EstimateAgain {
       : question_(question), config_(config), sheets_(sheets), file_(file) {}
 
   bool run(const DeviceSheet& sheet) {
+    for (EstimateSettings& settings : settings_noted(file_)) {
+      add_plans(settings);
+      if (estimate(settings) && reproduces(question_, file_)) return true;
+    }
+    if (!file_.estimate_options.empty()) return false;
     for (EstimateSettings& settings : settings_tried(sheet, file_.plan)) {
-      settings.device = file_.cluster.device;
-      settings.sequence_length = std::to_string(file_.plan.sequence_length);
-      settings.gpus = device_count(question_.cluster.value);
-      settings.context_degrees = {file_.plan.context};
-      settings.expert_degrees = {file_.plan.expert};
-      if (question_.cluster.file.path != kAssumedCluster) {
-        settings.cluster = &question_.cluster.value;
-      }
+      add_plans(settings);
       const Kept& kept = kept_with(settings);
       if (!kept.is_plans) continue;
       settings.optimizer_bytes = kept.optimizer_bytes;
@@ -205,6 +219,18 @@ class EstimateAgain {
   }
 
  private:
+  // What stands in the plan in any case.
+  void add_plans(EstimateSettings& settings) const {
+    settings.device = file_.cluster.device;
+    settings.sequence_length = std::to_string(file_.plan.sequence_length);
+    settings.gpus = device_count(question_.cluster.value);
+    settings.context_degrees = {file_.plan.context};
+    settings.expert_degrees = {file_.plan.expert};
+    if (question_.cluster.file.path != kAssumedCluster) {
+      settings.cluster = &question_.cluster.value;
+    }
+  }
+
   // Whether the plan's bytes are those of such weights and gradients, and what the optimizer keeps
   // then; absent: what it usually does.
   struct Kept {
@@ -301,6 +327,16 @@ PlanQuestion from_estimate(const PlanFile& file, const std::string& path,
 }
 
 }  // namespace
+
+void note_question(const Question& question, PlanFile& file) {
+  file.tool_version = version();
+  file.profile = question.profile.file;
+  file.cluster_file = question.cluster.file;
+  if (question.measured) file.calibration = question.cluster.value.calibration;
+  if (question.estimated) {
+    file.estimate_options = estimate_options_of(*question.estimated, file.plan);
+  }
+}
 
 PlanQuestion measured_question_of(const PlanFile& file, const std::string& path,
                                   const std::string& profile, const std::string& cluster) {

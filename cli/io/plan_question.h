@@ -9,6 +9,9 @@
 
 namespace penstock {
 
+// What a plan file says of the question it answers: by it the question can be asked again.
+void note_question(const Question& question, PlanFile& file);
+
 // Files are looked for where the plan says, then beside the plan, which is at `path`. They count
 // when their hashes are those of the plan and when the plan, priced with them, costs what its file
 // says. Of a plan that was made from a config.json, the estimate is made again.

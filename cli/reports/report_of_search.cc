@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "cli/io/files.h"
+#include "cli/io/plan_question.h"
 #include "cli/io/progress.h"
 #include "cli/io/report_command.h"
 #include "cli/options/model_input.h"
@@ -45,10 +46,7 @@ std::vector<int> sizes_of(const std::optional<std::string>& scaling, int gpus) {
 
 PlanFile plan_file_of(const Question& question, const EvaluatedPlan& evaluated) {
   PlanFile file = to_plan_file(question.inputs(), evaluated);
-  file.tool_version = version();
-  file.profile = question.profile.file;
-  file.cluster_file = question.cluster.file;
-  if (question.measured) file.calibration = question.cluster.value.calibration;
+  note_question(question, file);
   file.flops = model_flops_of(question, file.plan);
   return file;
 }

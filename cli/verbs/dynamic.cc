@@ -13,6 +13,7 @@
 #include <time.h>  // clock_gettime()
 
 #include "cli/io/files.h"
+#include "cli/io/plan_question.h"
 #include "cli/io/progress.h"
 #include "cli/io/report_command.h"
 #include "cli/options/options.h"
@@ -162,10 +163,7 @@ Question question_for(const DynamicOptions& given) {
 
 PlanFile plan_file_of(const Question& question, const DynamicStudy& study) {
   PlanFile file = to_plan_file(question.inputs(), *study.first);
-  file.tool_version = version();
-  file.profile = question.profile.file;
-  file.cluster_file = question.cluster.file;
-  if (question.measured) file.calibration = question.cluster.value.calibration;
+  note_question(question, file);
   file.not_searched = study.report.not_searched;
   return file;
 }

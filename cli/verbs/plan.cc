@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "cli/io/files.h"
+#include "cli/io/plan_question.h"
 #include "cli/io/progress.h"
 #include "cli/io/report_command.h"
 #include "cli/options/gpu_counts.h"
@@ -112,10 +113,7 @@ Winner winner_of(const Question& question, const SearchResult& result,
 
 Json plan_file_of(const Question& question, const SearchResult& result, const Winner& winner) {
   PlanFile file = to_rolled_up_plan_file(question.inputs(), winner.evaluated);
-  file.tool_version = version();
-  file.profile = question.profile.file;
-  file.cluster_file = question.cluster.file;
-  if (question.measured) file.calibration = question.cluster.value.calibration;
+  note_question(question, file);
   file.flops = model_flops_of(question, file.plan);
   file.not_searched = result.not_searched;
   return write_plan_rolled_up(file);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,8 +12,10 @@
 #include <fmt/format.h>
 
 #include "cli/io/files.h"
+#include "cli/io/plan_question.h"
 #include "cli/options/global_batch.h"
 #include "cli/options/layout.h"
+#include "cli/options/measured_runs.h"
 #include "cli/options/options.h"
 #include "cli/options/parse.h"
 #include "cli/options/search_options.h"
@@ -144,6 +147,18 @@ void refuse_impossible(const Plan& plan, const Question& question) {
              "write one of these");
 }
 
+// Of the layout, and of the runs that the estimate is fitted to.
+void set_degrees(const Layout& layout, SearchOptions& given) {
+  std::set<int> contexts{layout.context.value_or(1)}, experts{layout.expert.value_or(1)};
+  for (const std::string& run : given.measured) {
+    const Layout measured = parse_layout(kMeasured, run.substr(0, run.find(':')));
+    contexts.insert(measured.context.value_or(1));
+    experts.insert(measured.expert.value_or(1));
+  }
+  given.context_degrees.assign(contexts.begin(), contexts.end());
+  given.expert_degrees.assign(experts.begin(), experts.end());
+}
+
 Asked asked_of(const Layout& layout, SearchOptions given, const std::optional<Batch>& batch) {
   const bool all_gpus = given.gpus.has_value();
   fill_gpus(layout, given);
@@ -161,8 +176,7 @@ Asked asked_of(const Layout& layout, SearchOptions given, const std::optional<Ba
   }
   given.global_batch = "1";  // the layout has it; the question only needs one
   given.takes_pairs = batch.has_value();
-  given.context_degrees = {layout.context.value_or(1)};
-  given.expert_degrees = {layout.expert.value_or(1)};
+  set_degrees(layout, given);
   Asked asked{question_of(given), {}};
   Question& question = asked.question;
   if (layout.offload) use_hosts(question);
@@ -188,10 +202,7 @@ Asked asked_of(const Layout& layout, SearchOptions given, const std::optional<Ba
 
 PlanFile file_of(const Question& question, const EvaluatedPlan& evaluated) {
   PlanFile file = to_rolled_up_plan_file(question.inputs(), evaluated);
-  file.tool_version = version();
-  file.profile = question.profile.file;
-  file.cluster_file = question.cluster.file;
-  if (question.measured) file.calibration = question.cluster.value.calibration;
+  note_question(question, file);
   file.flops = model_flops_of(question, file.plan);
   file.not_searched = {"anything else: the layout was given"};
   return file;

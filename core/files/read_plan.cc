@@ -206,6 +206,11 @@ PlanFile read(const Json& json, const std::string& file_name, std::uint64_t most
     // Its device need not be the plan's: prices of others stay as they are.
     file.calibration = read_calibration(std::move(*calibration), [](const JsonReader&) {});
   }
+  if (auto options = reader.get("estimate_options")) {
+    for (const auto& [name, value] : options->members()) {
+      file.estimate_options.push_back({name, value.string()});
+    }
+  }
   if (auto flops = reader.get("flops")) {
     if (!file.plan.has_even_batch()) {
       flops->fail(

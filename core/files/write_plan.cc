@@ -296,6 +296,12 @@ Json write_flops(const ModelFlops& flops) {
   return json;
 }
 
+Json write_estimate_options(const std::vector<EstimateOption>& options) {
+  Json json = Json::object();
+  for (const EstimateOption& option : options) json.set(option.name, option.value);
+  return json;
+}
+
 }  // namespace
 
 Json write_memory(const MemoryUse& memory) {
@@ -331,6 +337,9 @@ Json write_plan(const PlanFile& file) {
   json.set("ties", write_ties(file.ties));
   json.set("executor", write_executor(file.executor));
   if (file.calibration) json.set("calibration", write_calibration(*file.calibration));
+  if (!file.estimate_options.empty()) {
+    json.set("estimate_options", write_estimate_options(file.estimate_options));
+  }
   if (file.flops) json.set("flops", write_flops(*file.flops));
   json.set("prices", write_prices(file.prices));
   json.set("program", write_program(file.program));

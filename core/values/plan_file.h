@@ -63,6 +63,11 @@ struct PlanTie {
   bool operator==(const PlanTie&) const = default;
 };
 
+struct EstimateOption {
+  std::string name, value;  // "expert-imbalance", "1.25"
+  bool operator==(const EstimateOption&) const = default;
+};
+
 struct PlanFile {
   std::string model;
   std::vector<std::string> section_names;
@@ -81,6 +86,9 @@ struct PlanFile {
   // cluster's file has.
   std::optional<Calibration> calibration{};
   std::optional<ModelFlops> flops{};  // of a model that has tokens
+  // Of a plan that was made from a config.json: how the estimate was asked for, but for what is
+  // usual. Names are those of the options without their dashes.
+  std::vector<EstimateOption> estimate_options{};
   bool operator==(const PlanFile&) const = default;
 };
 

@@ -58,6 +58,17 @@ TEST_CASE("rows of other devices, lengths and degrees are apart") {
         std::vector<std::int64_t>{200, 400, 300, 100});
 }
 
+// Each by itself grows in proportion to its samples, so that nothing of it has the other factor.
+TEST_CASE("so are rows of ranks that have the experts between them") {
+  std::vector<Measurement> rows{measured(1, 0, 100, 0), measured(2, 0, 200, 0),
+                                measured(1, 0, 60, 0), measured(2, 0, 120, 0)};
+  rows[2].expert_degree = rows[3].expert_degree = 4;
+  rows[2].expert_tensor_degree = rows[3].expert_tensor_degree = 1;
+  const ModelProfile profile = model_of(section_type("layer", 1, rows));
+  CHECK(forwards(calibrated_profile(profile, factors(2.0, 0.5))) ==
+        std::vector<std::int64_t>{200, 400, 120, 240});
+}
+
 TEST_CASE("spreads go along, bytes stay") {
   Measurement m = measured(1, 0, 100, 0);
   m.forward.spread = Duration{10};
