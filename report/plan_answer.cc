@@ -231,7 +231,8 @@ std::string answer_in(const SearchResult& result, const PlanAnswer& about, const
     return words.empty() ? "" : wrapped(words, about.width, "", "");
   };
   return text(about.question) + '\n' + text(plan_sentence(best.plan, best.evaluation, about)) +
-         text(not_modelled_of(about)) + (room.simpler ? text(simpler_of(result, rows)) : "") +
+         text(about.faster_otherwise) + text(not_modelled_of(about)) +
+         (room.simpler ? text(simpler_of(result, rows)) : "") +
          (about.training ? text(training_sentence(*about.training)) : "") + '\n' +
          table.text(about.width) +
          (room.legend ? text(legend_of(about, shown_of(result, rows, about).mfu, table)) : "") +

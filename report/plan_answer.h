@@ -19,8 +19,9 @@ struct PlanAnswer {
   int gpus = 0;          // that there are
   std::optional<ModelFlops> flops;
   std::vector<std::string> not_modelled;  // what matters most for this model first
-  std::vector<Rival> rivals;              // baselines that were asked for
-  std::optional<TrainingCost> training;   // of plan 1
+  std::string faster_otherwise;  // what would be faster, and was not allowed: a sentence, or empty
+  std::vector<Rival> rivals;     // baselines that were asked for
+  std::optional<TrainingCost> training;  // of plan 1
   std::string rerun;              // the command that writes the plan file; empty: it is written
   std::string hint;               // what else the command can be given: "; --for megatron ..."
   std::vector<std::string> next;  // commands that work as they stand, once there is a plan file

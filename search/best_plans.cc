@@ -114,8 +114,9 @@ class Search {
         progress_(progress),
         space_(enumerate(inputs, request)),
         shared_(inputs.executor),
-        tally_(Incumbents(is_book() ? 1 : std::max(request.top, kFewestKept),
-                          budgets_of(request, space_))) {
+        tally_(request.faster_than ? no_leaders()
+                                   : Incumbents(is_book() ? 1 : std::max(request.top, kFewestKept),
+                                                budgets_of(request, space_))) {
     tally_.rejected = space_.rejected;
   }
 
@@ -193,7 +194,8 @@ class Search {
 
   // For the fastest plan alone, or those of the asked numbers of GPUs.
   [[nodiscard]] Incumbents no_leaders() const {
-    return {1, is_book() ? budgets_of(request_, space_) : std::vector<Budget>{}};
+    return {1, is_book() ? budgets_of(request_, space_) : std::vector<Budget>{},
+            request_.faster_than};
   }
   [[nodiscard]] Incumbents leaders() const {
     Incumbents leaders = no_leaders();
@@ -387,9 +389,11 @@ class Search {
 
   void explain() {
     for (const Rejections::Entry& entry : tally_.rejected.sorted()) {
-      result_.rejected.push_back(with_remedy(inputs_, entry, request_.gpus));
+      // Nobody asks how what is not faster could be made to fit.
+      result_.rejected.push_back(request_.faster_than ? entry.rejection
+                                                      : with_remedy(inputs_, entry, request_.gpus));
     }
-    if (result_.best.empty()) {
+    if (result_.best.empty() && !request_.faster_than) {
       result_.nearest_miss = nearest_miss(inputs_, request_, tally_.rejected.sorted());
     }
   }

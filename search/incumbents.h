@@ -28,7 +28,8 @@ struct Budget {
 
 class Incumbents {
  public:
-  Incumbents(int top, std::vector<Budget> budgets);
+  // With a limit only what takes less matters at all.
+  Incumbents(int top, std::vector<Budget> budgets, std::optional<Duration> limit = {});
 
   // Whether a candidate whose step time is at least `bound` and whose memory is at least `memory`
   // could enter the K best or be the fastest of a budget.
@@ -50,10 +51,15 @@ class Incumbents {
   [[nodiscard]] std::vector<Found> fastest_per_budget() const;
 
  private:
+  [[nodiscard]] bool is_too_slow(Duration time) const { return limit_ && time >= *limit_; }
+  // A bound that still matters, or nothing: any does.
+  [[nodiscard]] std::optional<Duration> below_limit(std::optional<Duration> bound) const;
+
   std::size_t top_;
   std::vector<Found> best_;  // sorted, at most top_
   std::vector<Budget> budgets_;
   std::vector<std::optional<Found>> fastest_;  // by budget
+  std::optional<Duration> limit_;
 };
 
 }  // namespace penstock

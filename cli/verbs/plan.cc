@@ -66,6 +66,7 @@ struct Winner {
   EvaluatedPlan evaluated;
   std::vector<Rival> rivals;
   std::optional<TrainingCost> training;  // when tokens were given
+  std::optional<RankedPlan> offloaded;   // that is faster, where nobody asked
 };
 
 Rival rival_of(std::string name, EvaluatedPlan evaluated) {
@@ -225,6 +226,12 @@ Json json_of(const Question& question, const SearchResult& result, const Winner&
   Json rivals = Json::array();
   for (const Rival& rival : winner.rivals) rivals.push(rival_json(rival));
   json.set("compared_with", std::move(rivals));
+  if (winner.offloaded) {
+    json.set("with_offload",
+             Json::object()
+                 .set("plan", to_json(winner.offloaded->plan))
+                 .set("prediction", to_json(winner.offloaded->evaluation, winner.offloaded->plan)));
+  }
   if (winner.training) json.set("training", to_json(*winner.training));
   return json;
 }
@@ -347,13 +354,14 @@ Answer run_plan(const Arguments& arguments, Screen screen) {
   if (!result.best.empty()) {
     question.request.sequence_length = result.best.front().plan.sequence_length;
   }
-  const Winner winner = winner_of(question, result, other, asked, is_short);
+  Winner winner = winner_of(question, result, other, asked, is_short);
   const int exit = exit_of(result, winner);
   const bool writes = output && !result.best.empty();
   const std::string file =
       writes ? to_text(plan_file_of(question, result, winner)) + '\n' : std::string();
   if (writes && *output != "-") write_file(*output, file);
   if (writes && *output == "-") return {file, exit};
+  if (!format.is_table()) winner.offloaded = faster_with_offload(question, result, watched);
   if (chosen == TableFormat::kJson) {
     return json_answer(json_of(question, result, winner), exit);
   }
@@ -370,16 +378,20 @@ Answer run_plan(const Arguments& arguments, Screen screen) {
       missing += wrapped(remedy, screen.width(), "", "  ");
     }
   }
+  const std::string gain =
+      winner.offloaded ? offload_gain_text(result.best.front(), *winner.offloaded) : "";
   if (is_short) {
     if (result.best.empty())
       return report_answer(no_plan_answer(question, result, screen) + missing, exit);
     PlanAnswer about = about_of(question, result, winner, screen);
     about.next = next_commands(question, winner, given, written);
     if (!written) about.rerun = command_that_writes(arguments);
+    about.faster_otherwise = gain;
     about.shows_all_plans = given.top.has_value();
     return report_answer(plan_answer(result, about), exit);
   }
   std::string text = report_of(question, result, winner, screen) + missing;
+  if (!gain.empty()) text += '\n' + wrapped(gain, screen.width(), "", "  ");
   if (writes) {
     text +=
         fmt::format("\nPlan 1 is in {}; next: penstock explain {}\n", *output, shell_word(*output));

@@ -98,5 +98,20 @@ TEST_CASE("a bound matters until K plans are faster, and in every budget it coul
   CHECK_FALSE(Incumbents(1, {}).slowest_that_matters(1, {0}));
 }
 
+TEST_CASE("with a limit only what takes less matters") {
+  Incumbents incumbents(2, {{8, {100}}}, Duration{20});
+  CHECK(incumbents.may_matter(Duration{19}, 8, {90}));
+  CHECK_FALSE(incumbents.may_matter(Duration{20}, 8, {90}));
+  CHECK_FALSE(incumbents.may_lead(Duration{20}, 8, 1));
+  CHECK(incumbents.slowest_that_matters(8, {90}) == Duration{19});
+  CHECK(incumbents.to_lead(8, 1) == Duration{19});
+  CHECK(incumbents.most_memory_that_matters(Duration{20}, 8) == Bytes{-1});
+  incumbents.add(found(20, 8, 90));
+  CHECK(incumbents.best().empty());
+  incumbents.add(found(10, 8, 90));
+  CHECK(incumbents.best().size() == 1);
+  CHECK(incumbents.to_lead(8, 1) == Duration{10});
+}
+
 }  // namespace
 }  // namespace penstock

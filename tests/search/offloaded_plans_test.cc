@@ -247,6 +247,39 @@ TEST_CASE("of nodes with the same devices the first host that is described count
   CHECK_FALSE(host_of(f.cluster, "other"));
 }
 
+// What `plan` asks where something fits without offload, whose step is the limit.
+TEST_CASE("a search for what is faster finds the fastest of all, or nothing") {
+  int found = 0;
+  for (std::uint64_t seed = 0; seed < static_cast<std::uint64_t>(testing::draws(80)); ++seed) {
+    Random random(seed + 1'000);
+    CAPTURE(seed);
+    const ModelProfile model = testing::random_model(random, random.between(3, 6));
+    ClusterSpec cluster = testing::random_cluster(random, random.between(1, 2), 2);
+    cluster.node_types[0].host = HostOfNode{
+        Bytes{random.between(500, 20'000)}, {1e6 * random.between(1, 1000)}, 2, random.coin(), 0};
+    SearchRequest request;
+    request.gpus = random.between(1, device_count(cluster));
+    request.global_batch = random.between(4, 12);
+    request.pins.offload = true;
+    const SearchResult whole = search(model, cluster, request);
+    request.top = 1;
+    if (whole.best.empty()) {
+      request.faster_than = Duration{1'000'000'000};
+      CHECK(search(model, cluster, request).best.empty());
+      continue;
+    }
+    ++found;
+    request.faster_than = whole.best.front().evaluation.step_time;
+    CHECK(search(model, cluster, request).best.empty());
+    *request.faster_than += Duration{1};
+    const SearchResult again = search(model, cluster, request);
+    REQUIRE(again.best.size() == 1);
+    CHECK(again.best.front().plan == whole.best.front().plan);
+    testing::check_result(model, cluster, again);
+  }
+  CHECK(found > testing::least(40));
+}
+
 TEST_CASE("with all bounds the search finds what it finds without") {
   int offloaded = 0;
   for (std::uint64_t seed = 0; seed < static_cast<std::uint64_t>(testing::draws(40)); ++seed) {
