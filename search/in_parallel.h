@@ -1,6 +1,7 @@
 // Shares out independent work.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <future>
@@ -8,8 +9,8 @@
 
 namespace penstock {
 
-// Calls work(0) .. work(count - 1), every one once, on so many threads. What one of them throws is
-// handed on.
+// Calls work(0) .. work(count - 1), every one once, on so many threads, and on no more than there
+// is work for. What one of them throws is handed on.
 template <class Work>
 void in_parallel(int threads, std::size_t count, Work work) {
   std::atomic<std::size_t> taken{0};
@@ -17,7 +18,9 @@ void in_parallel(int threads, std::size_t count, Work work) {
     for (std::size_t i = taken++; i < count; i = taken++) work(i);
   };
   std::vector<std::future<void>> others;
-  for (int t = 1; t < threads; ++t) others.push_back(std::async(std::launch::async, take));
+  const auto useful = static_cast<int>(std::min<std::size_t>(count, 1024));
+  for (int t = 1; t < std::min(threads, useful); ++t)
+    others.push_back(std::async(std::launch::async, take));
   take();
   for (std::future<void>& other : others) other.get();
 }

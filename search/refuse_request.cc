@@ -12,6 +12,8 @@
 namespace penstock {
 namespace {
 
+constexpr int kMostThreads = 1024;  // as --threads
+
 void refuse_pins(const Pins& pins) {
   const auto refuse = [](const char* name, const std::optional<int>& pin) {
     if (!pin || *pin >= 1) return;
@@ -45,6 +47,10 @@ void refuse_request(const PlanInputs& inputs, const SearchRequest& request) {
   }
   if (request.top < 1) {
     throw_bad_input("--top " + std::to_string(request.top) + ": at least one plan is to be shown");
+  }
+  if (request.threads < 1 || request.threads > kMostThreads) {
+    throw_bad_input("--threads " + std::to_string(request.threads) + ": must be 1 to " +
+                    std::to_string(kMostThreads));
   }
   refuse_pins(request.pins);
   if (request.pins.offload == true && request.trainer != nullptr &&

@@ -1,5 +1,9 @@
 #include "search/refuse_request.h"
 
+#include <algorithm>
+#include <filesystem>
+#include <iterator>
+#include <optional>
 #include <string>
 
 #include <doctest/doctest.h>
@@ -13,6 +17,36 @@ namespace {
 using testing::cluster_of;
 using testing::model_of_sections;
 using testing::search;
+
+// Of this process, the test's own included.
+int threads_now() {
+  const std::filesystem::directory_iterator threads("/proc/self/task");
+  return static_cast<int>(std::distance(begin(threads), end(threads)));
+}
+
+struct ThreadCounter : SearchProgress {
+  int most = 0;
+  bool stop() override {
+    most = std::max(most, threads_now());
+    return false;
+  }
+};
+
+TEST_CASE("a search runs on as many threads as it is given, and no more") {
+  const PlanInputs inputs{&testing::gpt(), &testing::p4d(), {}, std::nullopt};
+  const int before = threads_now();
+  SearchRequest request;
+  request.gpus = 4;
+  request.global_batch = 16;
+  request.sequence_length = 1024;
+  for (const int threads : {1, 3}) {
+    ThreadCounter counter;
+    request.threads = threads;
+    CHECK_FALSE(best_plans(inputs, request, counter).best.empty());
+    CHECK(counter.most >= before);
+    CHECK(counter.most <= before + threads - 1);
+  }
+}
 
 TEST_CASE("requests that make no sense are refused by name") {
   const ModelProfile model = model_of_sections({{}, {}});
@@ -35,6 +69,8 @@ TEST_CASE("requests that make no sense are refused by name") {
   CHECK(refusal([](auto& r) { r.gpus = 9; }) == "--gpus 9: cluster 'toys' has only 8 devices");
   CHECK(refusal([](auto& r) { r.global_batch = 0; }) ==
         "--global-batch 0: at least one sample per step is needed");
+  CHECK(refusal([](auto& r) { r.threads = 0; }) == "--threads 0: must be 1 to 1024");
+  CHECK(refusal([](auto& r) { r.threads = 30'000; }) == "--threads 30000: must be 1 to 1024");
   const std::string unknown = refusal([](auto& r) { r.pins.schedules = {"1f1b", "2f2b"}; });
   CHECK(unknown.starts_with("unknown schedule '2f2b'; known: gpipe, 1f1b, interleaved, "));
   CHECK(refusal([](auto& r) { r.pins.device = "tpu"; }) ==
