@@ -26,10 +26,6 @@ struct StagePools {
   std::int64_t activation_send = 0, gradient_send = 0;  // the largest of each
   bool receives_activation = false, receives_gradient = false;
   std::int64_t largest_received = 0;
-
-  [[nodiscard]] std::int64_t most() const {
-    return activations.most + gradients.most + kSendsUnderWay * (activation_send + gradient_send);
-  }
 };
 
 class PoolWalk {
@@ -45,14 +41,17 @@ class PoolWalk {
     for (const Action& action : program_.actions) add(action);
     const std::vector<Bytes> stash = peak_stash_bytes(program_, prices_);
     for (std::size_t r = 0; r < peaks_.size(); ++r) peaks_[r].stash = stash[r];
-    std::vector<std::int64_t> ahead(peaks_.size(), 0);
+    std::vector<TransferRoom> room(peaks_.size());
     for (std::size_t s = 0; s < stages_.size(); ++s) {
       const auto rank = static_cast<std::size_t>(program_.stages[s].rank.value);
-      peaks_[rank].communication.count += stages_[s].most();
-      ahead[rank] = std::max(ahead[rank], stages_[s].largest_received);
+      const StagePools& pools = stages_[s];
+      peaks_[rank].communication.count += pools.activations.most + pools.gradients.most;
+      room[rank].add_send(pools.activation_send);
+      room[rank].add_send(pools.gradient_send);
+      room[rank].add_receive(pools.largest_received);
     }
     for (std::size_t r = 0; r < peaks_.size(); ++r) {
-      peaks_[r].communication.count += kReceivesAhead * ahead[r];
+      peaks_[r].communication.count += room[r].bytes();
     }
     return std::move(peaks_);
   }

@@ -3,6 +3,9 @@
 // receiver is as far. The plan counts both, so that a run stays within it.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
+
 namespace penstock {
 
 // Among so many transfers that come next in its list a rank posts the receives
@@ -11,5 +14,18 @@ inline constexpr int kReceivesAhead = 4;
 // Sends over one boundary, one way, that are under way at a time. No executor limits them; that a
 // receiver is not further behind is assumed.
 inline constexpr int kSendsUnderWay = 2;
+
+// The bytes of one rank, from the largest transfer over each of its boundaries, either way.
+class TransferRoom {
+ public:
+  void add_send(std::int64_t largest) { sends_ += largest; }
+  void add_receive(std::int64_t largest) { received_ = std::max(received_, largest); }
+  [[nodiscard]] std::int64_t bytes() const {
+    return kSendsUnderWay * sends_ + kReceivesAhead * received_;
+  }
+
+ private:
+  std::int64_t sends_ = 0, received_ = 0;
+};
 
 }  // namespace penstock

@@ -204,13 +204,15 @@ class Rebalance {
 FormingReplays::FormingReplays(const BatchQuestion& question, const Forming& forming_,
                                const ReplayCosts& costs)
     : forming(forming_),
-      replays(question.layout, forming_.mode->shapes, costs, forming_.formed.micro_batches) {
+      replays(question.layout, forming_.mode->shapes, costs, forming_.formed.micro_batches) {}
+
+void FormingReplays::share_out(int over) {
   std::vector<double> times;
   times.reserve(forming.formed.micro_batches.size());
   for (const FormedMicroBatch& formed : forming.formed.micro_batches) {
     times.push_back(forming.mode->shapes.at(formed.shape).time_ns);
   }
-  replicas = balance_replicas(times, question.layout.data);
+  replicas = balance_replicas(times, over);
 }
 
 OrderQuestion FormingReplays::order_question(const std::vector<int>& micro_batches,
@@ -315,9 +317,11 @@ void Candidates::take_formings(const Formings& formings, std::size_t origin, std
   }
   for (const Forming& forming : formings.list) {
     if (forming.origin != origin) continue;
-    formings_.push_back(
-        std::make_unique<FormingReplays>(question_, forming, *costs_[std::get<1>(forming.key)]));
-    if (least_end_of_any(question_, *formings_.back()) >= beat) formings_.pop_back();
+    auto of =
+        std::make_unique<FormingReplays>(question_, forming, *costs_[std::get<1>(forming.key)]);
+    if (least_end_of_any(question_, *of) >= beat) continue;
+    of->share_out(question_.layout.data);
+    formings_.push_back(std::move(of));
   }
 }
 

@@ -19,8 +19,9 @@ struct FormingReplays {
 
   const Forming& forming;
   ReplicaReplays replays;
-  std::vector<std::vector<int>> replicas;  // micro-batches of each, ascending
+  std::vector<std::vector<int>> replicas;  // micro-batches of each, ascending; once shared out
 
+  void share_out(int over);
   [[nodiscard]] OrderQuestion order_question(const std::vector<int>& micro_batches,
                                              std::int64_t limit) const;
   // Of a replica that runs these, or of several that share them, in whatever order.

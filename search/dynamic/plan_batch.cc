@@ -20,6 +20,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "core/values/error.h"
@@ -72,6 +73,7 @@ class BatchPlanner {
   BatchPlan run() {
     std::optional<Found> best;
     for (std::size_t origin = 0; origin <= question_.rivals.size(); ++origin) {
+      if (forms_as_another(origin)) continue;
       const std::int64_t beat = best ? best->worth.step_time.count() : kWhenever;
       origins_.push_back(std::make_unique<Candidates>(question_, formings_, origin, beat));
       // First what would be found if there were no other schedule than the first, so that others
@@ -102,6 +104,29 @@ class BatchPlanner {
     const Candidate* candidate = nullptr;
     std::int64_t limit = 0;
   };
+
+  // Whether a rival before it forms the same, so that its search has been made.
+  [[nodiscard]] bool forms_as_another(std::size_t origin) const {
+    for (std::size_t other = 1; other < origin; ++other) {
+      if (forms_alike(formings_of(other), formings_of(origin))) return true;
+    }
+    return false;
+  }
+  [[nodiscard]] std::span<const Forming> formings_of(std::size_t origin) const {
+    const auto by_origin = [](const Forming& a, const Forming& b) { return a.origin < b.origin; };
+    Forming of_origin;
+    of_origin.origin = origin;
+    const auto [first, end] =
+        std::equal_range(formings_.list.begin(), formings_.list.end(), of_origin, by_origin);
+    return {first, end};
+  }
+  static bool forms_alike(std::span<const Forming> a, std::span<const Forming> b) {
+    const auto alike = [](const Forming& one, const Forming& other) {
+      return one.mode == other.mode && one.key == other.key && one.rung == other.rung &&
+             one.formed == other.formed;
+    };
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(), alike);
+  }
 
   // The best of all links, or `known` where none is better.
   std::optional<Found> best_of(Candidates& candidates, bool only_first_schedule,

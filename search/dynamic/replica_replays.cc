@@ -119,6 +119,11 @@ ReplicaReplays::ReplicaReplays(const Plan& layout, const ShapeTable& shapes,
     const Duration reduction = price_alone(shapes.step().prices, ActionKind::kReduceGradient, {s});
     tail_.push_back(layout.weight_copies() > 1 ? reduction.count() : 0);
   }
+  least_tail_.assign(static_cast<std::size_t>(layout.pipeline), kAnyTime);
+  for (std::size_t s = 0; s < tail_.size(); ++s) {
+    std::int64_t& least = least_tail_[static_cast<std::size_t>(rank_of_stage_[s])];
+    least = std::min(least, tail_[s]);
+  }
   count_beside(micro_batches);
 }
 
@@ -136,7 +141,8 @@ void ReplicaReplays::count_beside(const std::vector<FormedMicroBatch>& micro_bat
     }
   }
   const auto ranks = static_cast<std::size_t>(layout_.pipeline);
-  std::vector<std::int64_t> most_working(ranks, 0), ahead(ranks, 0);
+  std::vector<std::int64_t> most_working(ranks, 0);
+  std::vector<TransferRoom> room(ranks);
   beside_.assign(ranks, 0);
   buffers_.assign(ranks, 0);
   for (std::size_t s = 0; s < stages; ++s) {
@@ -144,11 +150,12 @@ void ReplicaReplays::count_beside(const std::vector<FormedMicroBatch>& micro_bat
     most_working[rank] = std::max(most_working[rank], working[s]);
     if (s == 0 || rank_of_stage_[s - 1] == rank_of_stage_[s]) continue;
     for (const std::size_t end : {rank, static_cast<std::size_t>(rank_of_stage_[s - 1])}) {
-      buffers_[end] += (1 + kSendsUnderWay) * boundary[s - 1];
-      ahead[end] = std::max(ahead[end], boundary[s - 1]);
+      buffers_[end] += boundary[s - 1];  // of the receive
+      room[end].add_send(boundary[s - 1]);
+      room[end].add_receive(boundary[s - 1]);
     }
   }
-  for (std::size_t r = 0; r < ranks; ++r) buffers_[r] += kReceivesAhead * ahead[r];
+  for (std::size_t r = 0; r < ranks; ++r) buffers_[r] += room[r].bytes();
   for (std::size_t r = 0; r < ranks; ++r) {
     const int rank = static_cast<int>(r);
     beside_[r] = most_working[r] + shapes_.kept_by(rank) + shapes_.lacks(rank);
@@ -186,36 +193,45 @@ OrderReplay ReplicaReplays::replay_of(const BatchSchedule& choice, int count) co
 }
 
 // A rank cannot begin before some micro-batch has come to its first stage, has to do all of them,
-// and when it has done the last fused backward some gradient still has its way back and stage 0
-// what follows its last gradient. A split backward may leave weight gradients for then. Of several
-// replicas one has at least the mean.
+// and ends with the last gradient of one of its stages, which that stage's tail follows. When it
+// has done the last fused backward, some gradient still has its way back and stage 0 its own tail;
+// a split backward may leave weight gradients for then. Of several replicas one has at least the
+// mean.
 std::int64_t ReplicaReplays::least_end_ns(const BatchSchedule& choice, std::span<const int> shapes,
                                           int replicas) const {
   constexpr std::size_t kF = 0, kI = 1, kW = 2, kB = 3;
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
   const bool splits = choice.kind->splits_backward();
   const std::size_t ranks = beside_.size();
-  std::vector<std::int64_t> busy(ranks, 0), first(ranks, kMost);
+  std::vector<std::int64_t> busy(ranks, 0), first(ranks, kMost), there_and_back(ranks, kMost);
+  std::vector<bool> seen(ranks);
   for (const int shape : shapes) {
     const ReplayCosts::Stage* stages = costs_.of_shape(shape);
-    std::int64_t on_the_way = 0;  // there, and back where backwards are fused
-    std::vector<bool> seen(ranks, false);
+    std::int64_t there = 0, back = 0;
+    std::fill(seen.begin(), seen.end(), false);
     for (std::size_t s = 0; s < rank_of_stage_.size(); ++s) {
       const auto rank = static_cast<std::size_t>(rank_of_stage_[s]);
       const ReplayCosts::Stage& stage = stages[s];
-      on_the_way += stage.activation_delay;
-      if (!seen[rank]) first[rank] = std::min(first[rank], on_the_way);
+      there += stage.activation_delay;
+      if (!seen[rank]) {
+        first[rank] = std::min(first[rank], there);
+        there_and_back[rank] = std::min(there_and_back[rank], there + back);
+      }
       seen[rank] = true;
       const std::int64_t backward =
           splits ? stage.duration[kI] + stage.duration[kW] : stage.duration[kB];
       busy[rank] += stage.duration[kF] + backward;
-      on_the_way += stage.duration[kF];
-      if (!splits) on_the_way += stage.duration[kB] + stage.gradient_delay;
+      there += stage.duration[kF];
+      back += stage.duration[kB] + stage.gradient_delay;
     }
   }
   std::int64_t least = 0;
-  for (std::size_t r = 0; r < ranks; ++r) least = std::max(least, busy[r] / replicas + first[r]);
-  return splits ? least : least + tail_.front();
+  for (std::size_t r = 0; r < ranks; ++r) {
+    const std::int64_t mean = busy[r] / replicas;
+    least = std::max(least, mean + first[r] + least_tail_[r]);
+    if (!splits) least = std::max(least, mean + there_and_back[r] + tail_.front());
+  }
+  return least;
 }
 
 Schedule ReplicaReplays::schedule_of(const BatchSchedule& choice,

@@ -68,9 +68,10 @@ class ReplicaReplays {
   const ShapeTable& shapes_;
   const ReplayCosts& costs_;
   std::vector<int> rank_of_stage_;
-  std::vector<std::int64_t> tail_;     // per stage
-  std::vector<std::int64_t> beside_;   // per rank, in the measure of ShapeTable
-  std::vector<std::int64_t> buffers_;  // per rank, about what transfers take
+  std::vector<std::int64_t> tail_;        // per stage
+  std::vector<std::int64_t> least_tail_;  // per rank, of its stages
+  std::vector<std::int64_t> beside_;      // per rank, in the measure of ShapeTable
+  std::vector<std::int64_t> buffers_;     // per rank, about what transfers take
   std::int64_t most_beside_ = 0;
 };
 

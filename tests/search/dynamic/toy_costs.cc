@@ -48,6 +48,7 @@ StagePricing ToyCosts::step_pricing() const {
   pricing.prices.shapes = 0;
   StepPrice step;
   step.parameters = Bytes{numbers_.state};
+  step.reduce_gradient.duration = Duration{numbers_.reduce_ns};
   pricing.prices.step.assign(static_cast<std::size_t>(layout_.stages()), step);
   pricing.boundary_level.assign(static_cast<std::size_t>(layout_.stages() - 1), 0);
   return pricing;
@@ -76,7 +77,7 @@ Plan toy_layout(int pipeline, int chunks, int data) {
   return plan;
 }
 
-Toy random_toy(Random& random) {
+Toy random_toy(Random& random, int most_reduce_ns) {
   const int p = random.between(1, 4), v = random.between(1, 3) == 1 && p > 1 ? 2 : 1;
   Plan layout = testing::toy_layout(p, v, random.between(1, 3));
   if (v == 2 && random.coin()) layout.stage_map = StageMap::kV;
@@ -86,6 +87,7 @@ Toy random_toy(Random& random) {
   numbers.transfer_ns = random.between(0, 2'000);
   numbers.working = random.between(0, 2);
   numbers.state = random.between(0, 500);
+  if (most_reduce_ns > 0) numbers.reduce_ns = random.between(0, most_reduce_ns);
   for (int s = 0; s < layout.stages(); ++s) numbers.slower.push_back(random.between(0, 5));
   return {layout, numbers, kPlenty};
 }

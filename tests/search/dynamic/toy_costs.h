@@ -21,6 +21,7 @@ struct ToyNumbers {
   std::int64_t transfer_ns = 10;
   std::int64_t stash_per_token = 8, working = 0;
   std::int64_t state = 0;         // bytes of parameters per stage
+  std::int64_t reduce_ns = 0;     // of its gradients, where there are replicas
   std::int64_t recompute_ns = 0;  // per token
   std::vector<int> slower;        // by stage, in tenths
   std::int64_t most_tokens = 1 << 30;
@@ -64,7 +65,7 @@ struct Toy {
 };
 
 // Of up to four ranks, two chunks and three replicas, with plenty of memory.
-Toy random_toy(Random& random);
+Toy random_toy(Random& random, int most_reduce_ns = 0);
 
 // So many random lengths of up to `most` tokens, short ones more often.
 LengthBatch random_lengths(std::uint64_t seed, std::size_t samples, int most);
