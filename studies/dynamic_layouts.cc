@@ -212,9 +212,13 @@ std::vector<DynamicLayout> dynamic_variants(const Question& question, const Dyna
   const Plan& plan = of.plan;
   const auto sections = static_cast<int>(question.profile.value.sections.size());
   std::vector<DynamicLayout> variants;
-  DynamicLayout equal = of;
-  equal.plan.cuts = equal_cuts(sections, plan.stages_per_copy());
-  if (equal.plan.cuts != plan.cuts) variants.push_back(equal);
+  const auto add_equal = [&](DynamicLayout layout) {
+    std::vector<int> cuts = equal_cuts(sections, layout.plan.stages_per_copy());
+    if (cuts == layout.plan.cuts) return;
+    layout.plan.cuts = std::move(cuts);
+    variants.push_back(std::move(layout));
+  };
+  add_equal(of);
   for (const int chunks : {2, 4}) {
     if (request.pins.chunks || plan.pipeline == 1 || plan.pipeline * chunks > sections) continue;
     Plan more = plan;
@@ -222,7 +226,8 @@ std::vector<DynamicLayout> dynamic_variants(const Question& question, const Dyna
     more.cuts.clear();
     if (chunks == plan.chunks || !suits(question, more)) continue;
     if (Cut cut = cut_for(question, layouts.modes, std::move(more), typical); cut.layout) {
-      variants.push_back(std::move(*cut.layout));
+      variants.push_back(*cut.layout);
+      add_equal(std::move(*cut.layout));
     }
   }
   return variants;

@@ -2,8 +2,8 @@
 // sample, by every method and setting, with few replays: about as many plans as layouts times
 // twenty. (2) Variants (equal cuts, several stages per rank) of the best five layouts of each
 // method do so with its best two settings. (3) The three best are planned again with all replays.
-// (4) The best of these, or the next where a batch does not fit, plans all batches; "dynamic" does
-// so on the layouts of the others, too.
+// (4) These, or the next where a batch does not fit, plan all batches, and the best answers;
+// "dynamic" does so on the layouts of the others, too.
 //
 // Invariant: what is tried does not depend on what was found by other threads, and ties go to what
 // was enumerated first.
@@ -207,6 +207,10 @@ class StudyRun {
     if (!stopped_) progress_.update(done, all, best_);
     return !stopped_;
   }
+  bool is_stopped() {
+    const std::lock_guard lock(mutex_);
+    return stopped_;
+  }
   void note(const Tried& result) {
     if (!result.why_not.empty() || result.setting.method != BatchMethod::kDynamic) return;
     const std::lock_guard lock(mutex_);
@@ -327,9 +331,14 @@ class StudyRun {
       result.method.why_not = why_nothing_fits(method);
       return result;
     }
+    // Chosen by two batches they are close together, and all batches decide.
+    std::size_t fitting = 0;
     for (const Tried& candidate : refined(best)) {
-      result = planned(candidate);
-      if (result.method.why_not.empty()) return result;
+      Answer one = planned(candidate);
+      const bool fits = one.method.why_not.empty();
+      if (fitting == 0 || (fits && one.time() < result.time())) result = std::move(one);
+      fitting += fits ? 1 : 0;
+      if (fitting == kRefined || (fitting > 0 && is_stopped())) break;
     }
     return result;
   }
