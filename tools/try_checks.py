@@ -22,7 +22,8 @@ MARKS = {
     ".py": ("ParallelismConfig(", "pipeline_model_parallel_size ="),
 }
 FLAGS = ("--tensor-model-parallel-size", "--pipeline-model-parallel", "--num-layers", "--micro-batch-size",
-         "--global-batch-size", "--num-attention-heads", "--parallelism", "run_train.sh")
+         "--global-batch-size", "--num-attention-heads", "--parallelism", "run_train.sh",
+         "model_parallel_size=", "model_parallel_size ", "train.global_batch_size=", "actor_rollout_ref.", "trainer.n_gpus_per_node")
 PYTHON = ("torchtitan", "megatron.bridge", "nemo.collections", "nemo_run")
 MOST_BYTES = 1 << 20
 

@@ -15,9 +15,10 @@ TrainerRow megatron_row();
 TrainerRow megatron_bridge_row();
 TrainerRow deepspeed_row();
 TrainerRow varuna_row();
+TrainerRow verl_row();
 
-inline constexpr std::array kTrainerRows{penstock_row, pytorch_row,         torchtitan_row,
-                                         megatron_row, megatron_bridge_row, deepspeed_row,
-                                         varuna_row};
+inline constexpr std::array kTrainerRows{
+    penstock_row,        pytorch_row,   torchtitan_row, megatron_row,
+    megatron_bridge_row, deepspeed_row, varuna_row,     verl_row};
 
 }  // namespace penstock

@@ -47,9 +47,8 @@ void require_own(const std::string& text, const std::string& file) {
   if (first != std::string::npos && (text[first] == '{' || text[first] == '[')) return;
   throw_bad_input(fmt::format(
       "{}: no plan, profile or cluster file of Penstock, and no launch file of Megatron-LM, "
-      "torchtitan or "
-      "DeepSpeed by its content\nhelp: name the file that starts the training, or say whose it is "
-      "with --as",
+      "torchtitan, DeepSpeed or verl by its content\nhelp: name the file that starts the training, "
+      "or say whose it is with --as",
       file));
 }
 
@@ -85,8 +84,8 @@ std::string format_of(const LaunchFileOptions& options, bool json) {
 void declare_launch(Options& options, LaunchFileOptions& launch) {
   options.heading("Launch files of other trainers");
   options.option("--as", "TRAINER",
-                 "megatron (script or flags), torchtitan (TOML, script or recipe) or deepspeed "
-                 "(JSON); default: by its content",
+                 "megatron (script or flags), torchtitan (TOML, script or recipe), deepspeed "
+                 "(JSON) or verl (script); default: by its content",
                  launch.as);
   options.choices(linted_trainer_names());
   options.option(

@@ -50,17 +50,31 @@ bool ends_command(const std::string& text) {
          text.find_first_of("|&;<>") != std::string::npos;
 }
 
-// A text of several words, as a shell would split it.
+// A text of several words, as a shell would split it: quotes hold a word together, and go.
 Words parts_of(const ShellWord& word) {
   Words parts;
-  std::size_t at = 0;
-  while ((at = word.text.find_first_not_of(" \t\r\n", at)) != std::string::npos) {
-    const std::size_t end = std::min(word.text.find_first_of(" \t\r\n", at), word.text.size());
-    const int line = at < word.lines.size() ? word.lines[at] : word.line;
-    ShellWord part{word.text.substr(at, end - at), line, "", {}};
+  char quote = '\0';
+  bool inside = false;
+  for (std::size_t at = 0; at < word.text.size(); ++at) {
+    const char c = word.text[at];
+    const bool is_blank = quote == '\0' && std::string_view(" \t\r\n").find(c) != std::string::npos;
+    if (is_blank) {
+      inside = false;
+      continue;
+    }
+    if (!inside) {
+      parts.push_back({"", at < word.lines.size() ? word.lines[at] : word.line, "", {}});
+    }
+    inside = true;
+    const bool is_quote = quote == '\0' ? c == '"' || c == '\'' : c == quote;
+    if (is_quote) {
+      quote = quote == '\0' ? c : '\0';
+    } else {
+      parts.back().text += c;
+    }
+  }
+  for (ShellWord& part : parts) {
     if (part.text.find('$') != std::string::npos) part.unresolved = part.text;
-    parts.push_back(std::move(part));
-    at = end;
   }
   return parts;
 }
@@ -101,6 +115,12 @@ std::size_t behind_deepspeed_program(const Words& words) {
   return words.size();
 }
 
+// "++model.seq_length=4096" is of model.seq_length.
+std::string name_of_override(const std::string& text) {
+  const std::size_t begin = std::min(text.find_first_not_of('+'), text.size());
+  return text.substr(begin, text.find('=') - begin);
+}
+
 // Where the trainer's own flags begin; the end when no program is named.
 std::size_t behind_program(const Words& words) {
   for (std::size_t i = 0; i < words.size(); ++i) {
@@ -115,7 +135,8 @@ std::size_t behind_program(const Words& words) {
 
 std::size_t count_flags(const Words& words, std::size_t from) {
   return static_cast<std::size_t>(
-      std::count_if(words.begin() + static_cast<std::ptrdiff_t>(from), words.end(), is_flag));
+      std::count_if(words.begin() + static_cast<std::ptrdiff_t>(from), words.end(),
+                    [](const ShellWord& word) { return is_flag(word) || is_override(word.text); }));
 }
 
 LaunchSetting setting_of(const ShellWord& flag, const Words& values) {
@@ -151,7 +172,8 @@ void add_flags(const Words& words, std::size_t from, std::size_t to, LaunchSetti
     Words values;
     const ShellWord& flag = words[i];
     const bool has_value = flag.text.find('=') != std::string::npos;
-    while (!has_value && i + 1 < to && values.size() < most && !is_flag(words[i + 1])) {
+    const auto ends = [](const ShellWord& word) { return is_flag(word) || is_override(word.text); };
+    while (!has_value && i + 1 < to && values.size() < most && !ends(words[i + 1])) {
       const ShellWord& value = words[++i];
       // "$@" of a script without arguments is no word at all.
       const bool is_nothing = value.text.empty() || is_argument(value);
@@ -159,6 +181,15 @@ void add_flags(const Words& words, std::size_t from, std::size_t to, LaunchSetti
       if (is_value) values.push_back(value);
     }
     settings.add(setting_of(flag, values));
+  }
+}
+
+void add_overrides(const Words& words, std::size_t from, LaunchSettings& overrides) {
+  for (std::size_t i = from; i < words.size(); ++i) {
+    if (!is_override(words[i].text)) continue;
+    LaunchSetting setting = setting_of(words[i], {});
+    setting.name = name_of_override(words[i].text);
+    overrides.add(std::move(setting));
   }
 }
 
@@ -198,6 +229,7 @@ void take_launch(const Words& words, std::size_t from, const ShellScript& shell,
     if (is_torchrun(setting.name)) script.launcher.add(std::move(setting));
   }
   add_flags(words, from, words.size(), script.flags);
+  add_overrides(words, from, script.overrides);
   if (from > 0) script.line = words[from - 1].line;
   if (from > 0) script.program = words[from - 1];
   for (std::size_t i = from; i < words.size(); ++i) {
@@ -209,7 +241,9 @@ void take_launch(const Words& words, std::size_t from, const ShellScript& shell,
     const std::string place =
         fmt::format("{} ({})", words[i].text, shell.lines.words(words[i].line));
     script.not_followed.push_back(place + " may hold more flags");
-    if (!is_argument(words[i])) script.flags.open(place);
+    if (is_argument(words[i])) continue;
+    script.flags.open(place);
+    script.overrides.open(place);
   }
 }
 
@@ -302,9 +336,11 @@ void count_gpus(const ShellScript& shell, LaunchScript& script) {
 LaunchScript read_launch_script(std::string_view text, const std::string& file,
                                 const FindBeside& beside) {
   const ShellScript shell = read_shell_script(text, file, beside);
-  LaunchScript script{LaunchSettings(file), LaunchSettings(file), {}, {}, "", shell.lines, {},
-                      shell.not_followed};
+  LaunchScript script(file);
+  script.lines = shell.lines;
+  script.not_followed = shell.not_followed;
   script.flags.set_lines(shell.lines);
+  script.overrides.set_lines(shell.lines);
   script.launcher.set_lines(shell.lines);
   Words best, bare;  // a program with flags; one with flags of its launcher alone
   std::size_t most = 0, launches = 0;
@@ -320,6 +356,16 @@ LaunchScript read_launch_script(std::string_view text, const std::string& file,
     most = flags;
     best = std::move(words);
   }
+  // A command in a text that the script writes elsewhere, or hands on in a way that is not
+  // followed.
+  for (auto held = shell.sets.begin(); most == 0 && held != shell.sets.end(); ++held) {
+    if (held->second.size() != 1) continue;
+    Words words = unpacked(held->second);
+    if (words.size() > 1 && count_flags(words, behind_program(words)) > 0) {
+      most = count_flags(words, behind_program(words));
+      best = std::move(words);
+    }
+  }
   if (most == 0) {
     take_all(shell, script);
     if (!bare.empty()) take_launch(bare, behind_program(bare), shell, script);
@@ -332,6 +378,10 @@ LaunchScript read_launch_script(std::string_view text, const std::string& file,
                                               shell.lines.words(script.line.value_or(0))));
   }
   for (const ShellWord& flag : shell.conditional) {
+    if (is_override(flag.text)) {
+      script.overrides.add_conditional(name_of_override(flag.text), flag.line);
+      continue;
+    }
     script.flags.add_conditional(flag.text.substr(0, flag.text.find('=')), flag.line);
   }
   count_gpus(shell, script);

@@ -13,12 +13,15 @@
 namespace penstock {
 
 struct LaunchScript {
-  LaunchSettings flags;     // behind the program, pretrain_gpt.py
-  LaunchSettings launcher;  // before it; dashes for underscores: "--nproc-per-node"
-  std::optional<int> line;  // of the program; nothing when there is none
-  std::optional<int> gpus;  // by the launcher or NGPU=; nothing when the script does not say
-  std::string why_no_gpus;  // "$NNODES is not set in this script"
-  SourceLines lines;        // of the script and of the files that it reads
+  explicit LaunchScript(const std::string& file) : flags(file), overrides(file), launcher(file) {}
+
+  LaunchSettings flags;      // behind the program, pretrain_gpt.py
+  LaunchSettings overrides;  // there, too: model.seq_length=4096, as Hydra and OmegaConf take it
+  LaunchSettings launcher;   // before it; dashes for underscores: "--nproc-per-node"
+  std::optional<int> line;   // of the program; nothing when there is none
+  std::optional<int> gpus;   // by the launcher or NGPU=; nothing when the script does not say
+  std::string why_no_gpus;   // "$NNODES is not set in this script"
+  SourceLines lines;         // of the script and of the files that it reads
   std::optional<ShellWord> program;  // "$here/recipe.py", of what was judged
   std::vector<std::string> not_followed;
 };

@@ -98,6 +98,7 @@ void ShellReader::read_beside(const Beside& file) {
   const std::size_t outer_at = std::exchange(at_, 0);
   const int outer_line = std::exchange(line_, file.first_line);
   const int outer_conditions = conditions_;
+  std::vector<int> outer_blocks = std::exchange(blocks_, {});
   open_files_.push_back(file.path);
   while (!done()) read_command();
   open_files_.pop_back();
@@ -106,6 +107,7 @@ void ShellReader::read_beside(const Beside& file) {
   at_ = outer_at;
   line_ = outer_line;
   conditions_ = outer_conditions;
+  blocks_ = std::move(outer_blocks);
 }
 
 bool ShellReader::read_sourced(const std::vector<ShellWord>& words) {
@@ -168,9 +170,42 @@ bool ShellReader::read_started(const std::vector<ShellWord>& words) {
   return true;
 }
 
+// The outer shell leaves \$A to the inner one as $A; what it would put in is not known.
+std::optional<ShellReader::Expansion> ShellReader::read_cat_heredoc(std::string_view inside,
+                                                                    int line) {
+  const std::size_t begin = inside.find("<<"), row_end = inside.find('\n');
+  if (begin == std::string_view::npos || row_end == std::string_view::npos || row_end < begin) {
+    return {};
+  }
+  std::string_view end = inside.substr(begin + 2, row_end - begin - 2);
+  while (!end.empty() && std::string_view("- \t\r'\"").find(end.front()) != end.npos) {
+    end.remove_prefix(1);
+  }
+  while (!end.empty() && std::string_view(" \t\r'\"").find(end.back()) != end.npos) {
+    end.remove_suffix(1);
+  }
+  std::size_t stop = inside.rfind(end);
+  if (end.empty() || stop <= row_end) return {};
+  Expansion expansion;
+  ShellText& text = expansion.elements.emplace_back();
+  for (std::size_t i = row_end + 1; i < stop; ++i) {
+    const bool is_escape = inside[i] == '\\' && i + 1 < stop;
+    if (is_escape && inside[i + 1] == '\n') {
+      text.add(' ', line);
+      ++i;
+    } else if (!is_escape || inside[i + 1] != '$') {
+      text.add(inside[i], line);
+    }
+  }
+  return expansion;
+}
+
 std::optional<ShellReader::Expansion> ShellReader::read_cat(std::string_view inside, int line) {
   while (!inside.empty() && is_blank_or_newline(inside.front())) inside.remove_prefix(1);
   while (!inside.empty() && is_blank_or_newline(inside.back())) inside.remove_suffix(1);
+  if (inside.starts_with("cat <<")) {
+    return read_cat_heredoc(inside, line);
+  }
   if (inside.starts_with("cat ")) {
     inside.remove_prefix(4);
   } else if (inside.starts_with('<')) {

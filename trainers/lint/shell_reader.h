@@ -76,6 +76,7 @@ class ShellReader {
   void read_command();
   void read_plain_word(std::vector<ShellWord>& words, bool& assigns);
   void read_loop_name();
+  void read_input(const std::vector<ShellWord>& words);
   void finish(std::vector<ShellWord> words);
   // bash -c TEXT: the command in TEXT is read with the variables as they are.
   void read_command_in_quotes(std::vector<ShellWord>& words);
@@ -136,6 +137,8 @@ class ShellReader {
   void put(Fields& fields, bool& open, const Expansion& expansion, bool quoted, bool splits);
   static bool is_blank_or_newline(char c) { return is_shell_blank(c) || c == '\n'; }
   Expansion skip_backticks();
+  // What $(cat <<EOF) puts in.
+  static std::optional<Expansion> read_cat_heredoc(std::string_view inside, int line);
   // What $(cat FILE) and $(<FILE) put in.
   std::optional<Expansion> read_cat(std::string_view inside, int line);
   Expansion read_dollar(int depth);
@@ -160,7 +163,8 @@ class ShellReader {
   std::size_t files_read_ = 0, characters_read_ = 0;
   std::size_t at_ = 0, put_in_ = 0;
   int line_ = 1, conditions_ = 0, depth_ = 0;
-  bool conditional_next_ = false;                  // behind [ ... ] &&
+  std::vector<int> blocks_;        // that are open; 1: a condition, and conditions_ is the sum
+  bool conditional_next_ = false;  // behind [ ... ] &&
   const std::vector<int>* inner_lines_ = nullptr;  // of a command in quotes
   std::map<std::string, ShellVariable> variables_;
   std::set<std::string> conditional_, open_;  // open: what a condition puts there is not known

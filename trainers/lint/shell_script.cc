@@ -138,12 +138,16 @@ void ShellReader::read_plain_word(std::vector<ShellWord>& words, bool& assigns) 
   const Fields fields = read_word(0);
   const std::string_view written = text_.substr(begin, at_ - begin);
   if (words.empty() && is_one_of(kOpen, written)) {
-    ++conditions_;
+    // The body of a loop over words runs; what a word is, is not known.
+    blocks_.push_back(written == "for" ? 0 : 1);
+    conditions_ += blocks_.back();
     if (written == "for" || written == "select") read_loop_name();
     return;
   }
   if (words.empty() && is_one_of(kClose, written)) {
-    conditions_ = std::max(0, conditions_ - 1);
+    if (blocks_.empty()) return;
+    conditions_ -= blocks_.back();
+    blocks_.pop_back();
     return;
   }
   if (words.empty() && is_one_of(kGlue, written)) return;
@@ -160,8 +164,21 @@ void ShellReader::read_loop_name() {
   if (!name.empty()) set(name, unknown(name), false);
 }
 
+// read -r TP PP <<< "$CONFIG"
+void ShellReader::read_input(const std::vector<ShellWord>& words) {
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    const std::string& name = words[i].text;
+    const bool is_name = !name.empty() && is_shell_letter(name.front()) &&
+                         std::all_of(name.begin(), name.end(), [](char c) {
+                           return is_shell_letter(c) || is_shell_digit(c);
+                         });
+    if (is_name) set(name, unknown(name), false);
+  }
+}
+
 void ShellReader::finish(std::vector<ShellWord> words) {
   if (words.empty()) return;
+  if (words.front().text == "read") read_input(words);
   if (read_sourced(words) || read_started(words)) return;
   read_command_in_quotes(words);
   // Nothing is left of "bash -c ..." itself.

@@ -28,7 +28,7 @@ struct ShellScript {
   std::map<std::string, std::vector<ShellWord>> sets;  // variables and arrays, at the end
   std::vector<std::string> arrays;                     // which of these are arrays
   std::set<std::string> alternatives;  // variables that hold, by condition, what is known
-  std::vector<ShellWord> conditional;  // flags that a condition adds, or does not
+  std::vector<ShellWord> conditional;  // flags and overrides that a condition adds, or does not
   SourceLines lines;                   // of the script and of the files that it reads
   std::string read_too;                // the texts of these
   // What was not followed: files that were not found, values that depend on a condition; and which
@@ -37,6 +37,9 @@ struct ShellScript {
 };
 
 inline constexpr std::size_t kLargestScript = std::size_t{1} << 20;  // bytes, also when put in
+
+// model.seq_length=4096, +data.x=1, ++a.b=2: a path of names, as Hydra and OmegaConf read it.
+bool is_override(std::string_view word);
 
 // The text of a file beside the script; nothing where there is none.
 using FindBeside = std::function<std::optional<std::string>(const std::string& path)>;

@@ -1,5 +1,9 @@
 #include "trainers/lint/shell_text.h"
 
+#include <algorithm>
+#include <cstddef>
+#include <string_view>
+
 namespace penstock {
 
 std::vector<ShellText> ShellText::split() const {
@@ -38,6 +42,20 @@ ShellWord ShellText::word(int line) const {
     word.lines.resize(word.text.size(), lines_[i]);
   }
   return word;
+}
+
+bool is_override(std::string_view word) {
+  word.remove_prefix(std::min(word.find_first_not_of('+'), word.size()));
+  const std::string_view name = word.substr(0, word.find('='));
+  const auto is_letter = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+  };
+  const auto is_of_name = [&](char c) {
+    return is_letter(c) || (c >= '0' && c <= '9') || c == '.' || c == '@' || c == '/' || c == '-';
+  };
+  const std::size_t dot = name.find('.');
+  return name.size() < word.size() && dot != std::string_view::npos && dot + 1 < name.size() &&
+         is_letter(name.front()) && std::all_of(name.begin(), name.end(), is_of_name);
 }
 
 }  // namespace penstock

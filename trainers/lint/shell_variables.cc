@@ -92,7 +92,9 @@ void ShellReader::note_flags(const std::string& name, const ShellVariable& value
       ShellWord word = part.word(line_now());
       const bool is_open = !word.unresolved.empty() && word.text == word.unresolved;
       if (is_open) open_.insert(name);
-      if (word.text.starts_with("--")) script_.conditional.push_back(std::move(word));
+      if (word.text.starts_with("--") || is_override(word.text)) {
+        script_.conditional.push_back(std::move(word));
+      }
     }
   }
 }

@@ -9,15 +9,18 @@
 
 #include <fmt/format.h>
 
+#include "trainers/lint/overrides.h"
 #include "trainers/megatron/megatron.h"
 #include "trainers/megatron/megatron_judge.h"
 #include "trainers/megatron_bridge/megatron_recipe.h"
+#include "trainers/trainer_table.h"
 
 namespace penstock {
 
 void MegatronJudge::judge() {
   read_fork();
   read_sizes();
+  if (is_program_of_its_own()) return judge_names();
   judge_products();
   judge_first_and_last();
   judge_layers();
@@ -29,6 +32,18 @@ void MegatronJudge::judge() {
   judge_overlap();
   judge_names();
   describe();
+}
+
+// A few flags of Megatron-LM's names among a program's own may mean what that program says.
+bool MegatronJudge::is_program_of_its_own() {
+  if (!is_other_program_ || tensor_.from != nullptr || pipeline_.from != nullptr ||
+      layers_.from != nullptr) {
+    return false;
+  }
+  for (const char* code : {"E001", "E010", "E020"}) {
+    not_judged(code, "most flags of this program are its own, and no degree is among them");
+  }
+  return true;
 }
 
 void MegatronJudge::judge_products() {
@@ -85,7 +100,8 @@ void MegatronJudge::judge_experts() {
   }
   // megatron/training/arguments.py: "When using expert parallelism and tensor parallelism, sequence
   // parallelism must be used".
-  if (*experts > 1 && *tensor_ > 1 && !settings().on("--sequence-parallel")) {
+  const bool is_certain = certain("E001", {"--sequence-parallel"});
+  if (is_certain && *experts > 1 && *tensor_ > 1 && !settings().on("--sequence-parallel")) {
     broken("E001", {experts.from, tensor_.from},
            fmt::format("EP = {} with TP = {} needs sequence parallelism", *experts, *tensor_),
            kStops, "--sequence-parallel");
@@ -166,25 +182,29 @@ namespace {
 
 // Each function of the recipe is judged by itself; what the script says of GPUs holds for all.
 LintReport judged_recipes(std::vector<MegatronRecipe> recipes, const LaunchScript& script,
-                          const LintRequest& request) {
+                          const LintRequest& request, bool is_python) {
   LintReport report;
   report.version = request.version;
   report.notes = script.not_followed;
   report.notes.emplace_back(
-      "a recipe of Megatron-Bridge or NeMo: its fields are judged as Megatron-LM's flags of the "
-      "same meaning");
+      fmt::format("{} of Megatron-Bridge or NeMo: its {} are judged as Megatron-LM's flags of the "
+                  "same meaning",
+                  is_python ? "a recipe" : "a script", is_python ? "fields" : "settings"));
   for (MegatronRecipe& recipe : recipes) {
     LaunchScript one = script;
     recipe.settings.set_lines(script.lines);
     one.flags = std::move(recipe.settings);
     MegatronJudge(one, request, report).judge();
   }
+  const auto reworded = [&](const std::string& text) {
+    return is_python ? in_fields(text) : as_overrides(text, script, recipe_overrides());
+  };
   for (LintFinding& finding : report.findings) {
-    finding.message = in_fields(finding.message);
-    finding.why = in_fields(finding.why);
-    finding.fix = in_fields(finding.fix);
+    finding.message = reworded(finding.message);
+    finding.why = reworded(finding.why);
+    finding.fix = reworded(finding.fix);
   }
-  for (LintGap& gap : report.not_judged) gap.why = in_fields(gap.why);
+  for (LintGap& gap : report.not_judged) gap.why = reworded(gap.why);
   return report;
 }
 
@@ -207,19 +227,44 @@ std::vector<MegatronRecipe> started_recipes(LaunchScript& script, std::string_vi
   return read_megatron_recipes(*recipe, shown, first);
 }
 
+// What the script sets is set behind the recipe.
+void put_over(LaunchSettings& settings, const std::optional<MegatronRecipe>& overrides) {
+  if (!overrides) return;
+  for (const LaunchSetting& setting : overrides->settings.all()) {
+    settings.drop(setting.name);
+    settings.close(setting.name);
+    settings.add(setting);
+  }
+}
+
 }  // namespace
+
+void judge_as_megatron(const LaunchScript& script, const LintRequest& request, LintReport& report) {
+  LintRequest asked = request;
+  asked.version = find_trainer_row("megatron")->versions.front().name;
+  MegatronJudge(script, asked, report).judge();
+}
 
 LintReport lint_megatron(std::string_view text, const std::string& file,
                          const LintRequest& request) {
   if (is_megatron_recipe(text, file)) {
-    const LaunchScript none{LaunchSettings(file), LaunchSettings(file), {}, {}, "", {}, {}, {}};
+    const LaunchScript none(file);
     std::vector<MegatronRecipe> recipes = read_megatron_recipes(text, file);
     if (recipes.empty()) require_settings(none.flags, file, "Megatron-Bridge");
-    return judged_recipes(std::move(recipes), none, request);
+    return judged_recipes(std::move(recipes), none, request, true);
   }
   LaunchScript script = read_launch_script(text, file, request.beside);
   std::vector<MegatronRecipe> recipes = started_recipes(script, text, file, request);
-  if (!recipes.empty()) return judged_recipes(std::move(recipes), script, request);
+  std::optional<MegatronRecipe> overrides = recipe_of_overrides(script);
+  if (overrides && !script.gpus) script.gpus = gpus_of_overrides(script);
+  if (!recipes.empty()) {
+    for (MegatronRecipe& recipe : recipes) put_over(recipe.settings, overrides);
+    return judged_recipes(std::move(recipes), script, request, true);
+  }
+  if (overrides) {
+    recipes.push_back(std::move(*overrides));
+    return judged_recipes(std::move(recipes), script, request, false);
+  }
   require_settings(script.flags, file, "Megatron-LM");
   LintReport report;
   report.version = request.version;

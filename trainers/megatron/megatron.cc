@@ -21,7 +21,8 @@ Claim claim(std::string_view text, const std::string& file) {
                            "--micro-batch-size", "--global-batch-size", "--seq-length"}) {
     if (has_any(text, {flag})) ++shared;
   }
-  return shared >= 2 ? Claim::kFlags : Claim::kNone;
+  if (shared >= 2) return Claim::kFlags;
+  return is_script(file) && starts_recipe(text) ? Claim::kMaybe : Claim::kNone;
 }
 
 bool is_recipe(std::string_view text, const std::string& file) {

@@ -12,6 +12,8 @@
 
 namespace penstock {
 
+struct LaunchScript;
+
 Export export_megatron(const PlanFile& plan, const ExportRequest& request, const Json& facts);
 // The cuts as Megatron-LM's layout string; what is to be said of them.
 std::string megatron_layout(const PlanFile& plan);
@@ -19,6 +21,9 @@ std::vector<std::string> megatron_notes(const PlanFile& plan);
 
 LintReport lint_megatron(std::string_view text, const std::string& file,
                          const LintRequest& request);
+
+// Settings of another trainer that runs Megatron-LM's core, under the names of its flags.
+void judge_as_megatron(const LaunchScript& script, const LintRequest& request, LintReport& report);
 
 LogContents read_megatron_log(const LogText& text, const std::string& file);
 

@@ -56,6 +56,8 @@ class MegatronJudge : public Judge {
   [[nodiscard]] std::int64_t split_layers() const { return *layers_ + accounted(); }
   [[nodiscard]] bool has_hybrid_pipes() const;
 
+  bool is_program_of_its_own();
+
   // --- E001
   void judge_products();
   [[nodiscard]] std::string smaller_pipeline() const;

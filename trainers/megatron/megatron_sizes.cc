@@ -62,7 +62,8 @@ void MegatronJudge::read_micro_batches() {
   }
   if (global == nullptr && is_deepspeed_) {
     global_batch_.why_not = "--global-batch-size is not set; DeepSpeed's own file may say it";
-  } else if (global == nullptr && micro_batches_.why_not.empty()) {
+  } else if (global == nullptr && settings().doubt_of(kGlobalBatch).empty() &&
+             micro_batches_.why_not.empty()) {
     // Megatron-LM takes b x D, one micro-batch.
     global_batch_.value = product_of({*micro_batch_, *data_});
     global_batch_.why_not.clear();

@@ -4,12 +4,14 @@
 // not the default of a flag.
 #include "trainers/megatron_bridge/megatron_recipe.h"
 
+#include <algorithm>
 #include <cstddef>
-#include <optional>
+#include <cstdint>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "trainers/lint/overrides.h"
 #include "trainers/lint/python_text.h"
 #include "trainers/trainer_facts.h"
 #include "trainers/trainer_table.h"
@@ -63,7 +65,9 @@ class RecipeReader {
       read_statement(statement);
     }
     std::erase_if(recipes_, [](const MegatronRecipe& one) { return one.settings.all().empty(); });
-    for (MegatronRecipe& recipe : recipes_) finish(recipe.settings);
+    for (MegatronRecipe& recipe : recipes_) {
+      finish_recipe(recipe.settings, "the configuration that the recipe begins with");
+    }
     return std::move(recipes_);
   }
 
@@ -141,33 +145,6 @@ class RecipeReader {
     settings.add(std::move(setting));
   }
 
-  static void finish(LaunchSettings& settings) {
-    if (settings.has(kLayout)) {
-      // Beside a layout the field must only agree; Megatron-LM's parser takes one of the two flags.
-      if (const LaunchSetting* found = settings.find(kVirtual)) {
-        LaunchSetting beside_layout = *found;
-        beside_layout.name = kVirtualBesideLayout;
-        settings.drop(kVirtual);
-        settings.add(std::move(beside_layout));
-      }
-      // With a layout Megatron-LM refuses the other ways of splitting.
-      for (const Field& field : fields()) {
-        if (field.name.find("_pipeline_s") != std::string_view::npos) {
-          settings.close(std::string(field.flag));
-        }
-      }
-      settings.close(std::string(kVirtual));
-    }
-    // Of these a recipe has one or none.
-    if (settings.has(kVirtual)) settings.close(std::string(kLayout));
-    for (const char* none :
-         {"--num-layers-per-virtual-pipeline-stage", "--hybrid-layer-pattern",
-          "--decoder-num-layers", "--no-overlap-p2p-communication", "--deepspeed"}) {
-      settings.close(none);
-    }
-    settings.open("the configuration that the recipe begins with");
-  }
-
   const std::string& file_;
   int before_;
   std::vector<MegatronRecipe> recipes_;
@@ -188,6 +165,69 @@ bool is_megatron_recipe(std::string_view text, const std::string& file) {
 std::vector<MegatronRecipe> read_megatron_recipes(std::string_view text, const std::string& file,
                                                   int first_line) {
   return RecipeReader(file, first_line).read(text);
+}
+
+void finish_recipe(LaunchSettings& settings, const std::string& begins_with) {
+  if (settings.has(kLayout)) {
+    // Beside a layout the field must only agree; Megatron-LM's parser takes one of the two flags.
+    if (const LaunchSetting* found = settings.find(kVirtual)) {
+      LaunchSetting beside_layout = *found;
+      beside_layout.name = kVirtualBesideLayout;
+      settings.drop(kVirtual);
+      settings.add(std::move(beside_layout));
+    }
+    // With a layout Megatron-LM refuses the other ways of splitting.
+    for (const Field& field : fields()) {
+      if (field.name.find("_pipeline_s") != std::string_view::npos) {
+        settings.close(std::string(field.flag));
+      }
+    }
+    settings.close(std::string(kVirtual));
+  }
+  // Of these a recipe has one or none.
+  if (settings.has(kVirtual)) settings.close(std::string(kLayout));
+  for (const char* none :
+       {"--num-layers-per-virtual-pipeline-stage", "--hybrid-layer-pattern", "--decoder-num-layers",
+        "--no-overlap-p2p-communication", "--deepspeed"}) {
+    settings.close(none);
+  }
+  settings.open(begins_with);
+}
+
+const Json& recipe_overrides() { return fact(*recipe_version().facts, "overrides"); }
+
+bool starts_recipe(std::string_view text) {
+  return sets_one_of(text, fact_names(*recipe_version().facts, "marks"));
+}
+
+std::optional<MegatronRecipe> recipe_of_overrides(const LaunchScript& script) {
+  MegatronRecipe recipe{"", settings_by_table(script, recipe_overrides())};
+  const bool has_override = std::any_of(
+      script.overrides.all().begin(), script.overrides.all().end(),
+      [](const LaunchSetting& one) { return recipe_overrides().find(one.name) != nullptr; });
+  // Other programs have flags of these names, too: not degrees.
+  const bool has_degree = recipe.settings.has("--tensor-model-parallel-size") ||
+                          recipe.settings.has("--pipeline-model-parallel-size");
+  const bool is_megatron = script.flags.has("--tensor-model-parallel-size") ||
+                           script.flags.has("--pipeline-model-parallel-size");
+  if (!has_override && (!has_degree || is_megatron)) return {};
+  finish_recipe(recipe.settings, "the recipe that the script names");
+  return recipe;
+}
+
+std::optional<int> gpus_of_overrides(const LaunchScript& script) {
+  constexpr std::int64_t kMost = 1'000'000;
+  for (const Json& factors : fact(*recipe_version().facts, "gpus").elements()) {
+    std::int64_t gpus = 1;
+    for (const Json& name : factors.elements()) {
+      const bool is_flag = name.text().starts_with("--");
+      const LaunchSettings& from = is_flag ? script.flags : script.overrides;
+      const auto number = from.number(name.text());
+      gpus = number ? product_of({gpus, number->value}) : kMost + 1;
+    }
+    if (gpus <= kMost) return static_cast<int>(gpus);
+  }
+  return {};
 }
 
 std::string in_fields(std::string sentence) {
