@@ -345,6 +345,12 @@ TEST_CASE("precision is each trainer's own word for it, and gradients are the pl
   CHECK(config.find(R"("grad_accum_dtype": "fp32")") != std::string::npos);
   CHECK(config.find(R"("stage": 1)") != std::string::npos);
   CHECK(deepspeed.notes.size() == 2);  // one says that ZeRO-1 came with it
+  // Layers that multiply 8 bits hold weights in 16: without bf16 the job would train in 32.
+  ExportRequest eight;
+  eight.precision = "float8";
+  const Export deepspeed8 = exported(file, "deepspeed", "0.19", eight);
+  CHECK(text_of(deepspeed8, "ds_config.json") == config);
+  CHECK(deepspeed8.notes.size() == 3);  // one says that the layers must do so themselves
   const std::string recipe =
       text_of(exported(file, "megatron-bridge", "0.6"), "penstock_recipe.py");
   CHECK(recipe.find("get_mixed_precision_config(\"bf16_mixed\")") != std::string::npos);

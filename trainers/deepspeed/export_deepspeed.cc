@@ -12,10 +12,15 @@
 namespace penstock {
 namespace {
 
+// Products in 8 bits are of weights in 16.
+bool holds_bfloat16(const ExportRequest& request) {
+  return request.precision == "bfloat16" || request.precision == "float8";
+}
+
 // Beside bfloat16 it sums gradients up in 32 bits only where ZeRO-1 shards the optimizer
 // (DeepSpeedEngine._do_optimizer_sanity_check); the same bytes move.
 bool needs_zero1(const PlanFile& file, const ExportRequest& request) {
-  return request.precision == "bfloat16" && sums_gradients_in_32_bits(file);
+  return holds_bfloat16(request) && sums_gradients_in_32_bits(file);
 }
 
 int stage_of(const Plan& plan) {
@@ -45,7 +50,7 @@ std::string config_of(const PlanFile& file, const ExportRequest& request) {
   json.set("train_batch_size", plan.global_batch)
       .set("train_micro_batch_size_per_gpu", plan.micro_batch_size)
       .set("gradient_accumulation_steps", micro_batches_of(plan));
-  if (request.precision == "bfloat16") json.set("bf16", Json::object().set("enabled", true));
+  if (holds_bfloat16(request)) json.set("bf16", Json::object().set("enabled", true));
   if (request.precision == "float16") json.set("fp16", Json::object().set("enabled", true));
   if (needs_zero1(file, request)) {
     json.set("data_types", Json::object().set("grad_accum_dtype", "fp32"));
@@ -151,6 +156,11 @@ Export export_deepspeed(const PlanFile& file, const ExportRequest& request, cons
             "refuses this stage of ZeRO, so hand deepspeed.initialize() the model itself"
           : "run.sh starts your own script ($TRAIN): DeepSpeed has no models; it builds them from "
             "penstock_pipeline.py's PenstockPipelineModule");
+  if (request.precision == "float8") {
+    answer.notes.emplace_back(
+        "the plan multiplies 8 bits: DeepSpeed has no setting for it, so the layers must do so "
+        "themselves (Transformer Engine's, under fp8_autocast)");
+  }
   if (plain && plan.recompute == "full") {
     answer.notes.emplace_back(
         "the plan recomputes whole layers: the model must checkpoint them itself "
