@@ -43,7 +43,9 @@ class Plan:
         self.__dict__.update(self.file["plan"])
         self.micro_batches = self.global_batch // (self.data * self.micro_batch_size)
         self.stages = self.pipeline * self.chunks
-        self.context = self.file["plan"].get("context", 1)
+        for member, default in (("context", 1), ("expert", 1), ("expert_tensor", 0), ("context_kind", "ring"),
+                                ("offload_optimizer", False), ("sharding", "state"), ("shard_group", 0)):
+            setattr(self, member, self.file["plan"].get(member, default))
         self.world = self.pipeline * self.data * self.tensor * self.context
         self.sections = self.file["sections"]
         self.layers = [name for name in self.sections if "." in name]
@@ -90,6 +92,10 @@ SIZES = {"hidden_size": ("hidden_size", "n_embd"), "num_attention_heads": ("num_
          "moe_router_topk": ("num_experts_per_tok",), "max_position_embeddings": ("max_position_embeddings", "n_positions")}
 
 
+# Megatron-LM's --cp-comm-type, by the plan's word.
+TRANSFERS = {"ring": "p2p", "all_gather": "all_gather", "ulysses": "a2a"}
+
+
 def config_of(model):
     with open(model, encoding="utf-8") as file:
         return json.loads("".join(line for line in file if not line.startswith("//")))
@@ -130,9 +136,18 @@ class Megatron:
         expect("TP", args.tensor_model_parallel_size, plan.tensor)
         expect("PP", args.pipeline_model_parallel_size, plan.pipeline)
         expect("CP", args.context_parallel_size, plan.context)
+        expect("CP's transfers", args.cp_comm_type[0] if isinstance(args.cp_comm_type, list) else args.cp_comm_type,
+               TRANSFERS[plan.context_kind])
+        expect("EP", args.expert_model_parallel_size, plan.expert)
+        if plan.expert > 1 or plan.expert_tensor > 0:
+            expect("TP of experts", args.expert_tensor_parallel_size, plan.expert_tensor or plan.tensor)
         expect("bf16", args.bf16, True)
+        expect("fp8", args.fp8, "hybrid" if job["precision"] == "float8" else None)
         expect("gradients in 32 bits", args.accumulate_allreduce_grads_in_fp32, True)
-        expect("ZeRO-1", args.use_distributed_optimizer, plan.zero1)
+        expect("ZeRO-1", args.use_distributed_optimizer, plan.zero1 or plan.offload_optimizer)
+        expect("optimizer on the host", args.optimizer_cpu_offload, plan.offload_optimizer)
+        if plan.offload_optimizer:
+            expect("share of it", args.optimizer_offload_fraction, 1.0)
         expect("recompute", args.recompute_granularity or "none", plan.recompute)
         judge_sizes(args, job["model"])
         config = self.arguments.core_transformer_config_from_args(args)
@@ -178,11 +193,13 @@ class Bridge:
         config = config_of(job["model"])  # of which EP needs to know the experts
         experts = next((config[name] for name in SIZES["num_experts"] if config.get(name)), None)
         cfg.model = self.provider(num_layers=len(plan.layers), hidden_size=1024,
-                                  num_attention_heads=64, seq_length=128, num_moe_experts=experts)
+                                  num_attention_heads=64, seq_length=128, num_moe_experts=experts,
+                                  add_bias_linear=False)
         known = {part: set(vars(getattr(cfg, part))) for part in
                  ("model", "train", "dataset", "ddp", "optimizer", "dist")}
         cfg.train.train_iters, cfg.scheduler.lr_warmup_iters = 50, 5  # as recipe() has them
-        os.environ.update(WORLD_SIZE=str(plan.world), RANK="0", LOCAL_RANK="0")
+        os.environ.update(WORLD_SIZE=str(plan.world), RANK="0", LOCAL_RANK="0",
+                          CUDA_DEVICE_MAX_CONNECTIONS=job["CUDA_DEVICE_MAX_CONNECTIONS"])
         cfg = recipe.planned(cfg)
         for part, names in known.items():
             more = set(vars(getattr(cfg, part))) - names
@@ -192,8 +209,14 @@ class Bridge:
         expect("global batch size", cfg.train.global_batch_size, plan.global_batch)
         expect("DP", cfg.get_data_parallel_size(plan.world), plan.data)
         expect("sequence length", cfg.model.seq_length, plan.sequence_length)
+        expect("CP", cfg.model.context_parallel_size, plan.context)
+        expect("EP", cfg.model.expert_model_parallel_size, plan.expert)
         expect("bf16", cfg.mixed_precision.bf16, True)
-        expect("ZeRO-1", cfg.ddp.use_distributed_optimizer, plan.zero1)
+        expect("fp8", cfg.mixed_precision.fp8, "hybrid" if job["precision"] == "float8" else None)
+        expect("ZeRO-1", cfg.ddp.use_distributed_optimizer, plan.zero1 or plan.offload_optimizer)
+        expect("optimizer on the host", cfg.optimizer.optimizer_cpu_offload, plan.offload_optimizer)
+        cfg.mixed_precision.finalize()  # as its runtime_config_update() does, before it validates
+        cfg.mixed_precision.setup(cfg.model, cfg.optimizer, cfg.ddp)
         cfg.validate()
         if plan.pipeline == 1:
             return
@@ -402,8 +425,10 @@ class DeepSpeed:
         expect("bf16", config.bfloat16_config.enabled, True)
         expect("gradients", config.grad_accum_dtype, "fp32")
         # ZeRO-1 at least: without it DeepSpeed does not sum gradients in 32 bits beside bfloat16.
-        sharding = {"zero2": 2, "zero3": 3}.get(getattr(plan, "sharding", ""), 1)
+        sharding = {"zero2": 2, "zero3": 3}.get(plan.sharding, 1)
         expect("ZeRO stage", int(config.zero_optimization_stage), sharding)
+        offload = config.zero_config.offload_optimizer
+        expect("optimizer on the host", offload is not None and offload.device == "cpu", plan.offload_optimizer)
         if sharding > 1:  # for which there is no PipelineModule
             return
         expect("recompute", config.pipeline["activation_checkpoint_interval"],

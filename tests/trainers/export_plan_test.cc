@@ -6,6 +6,7 @@
 #include <map>
 #include <regex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -324,6 +325,27 @@ TEST_CASE("Varuna's map names every rank once, replicas of a stage together") {
   const Export refusal = exported(file, "varuna", "1.0");
   CHECK(refusal.why_not.starts_with("Varuna gives every stage the same number of sections"));
   CHECK(refusal.nearest->cuts == std::vector<int>{0, 3, 6});
+}
+
+// megatron/training/arguments.py and Megatron-Bridge's training/config.py assert it.
+TEST_CASE("Megatron-FSDP starts without CUDA_DEVICE_MAX_CONNECTIONS=1, with one replica, too") {
+  PlanFile file = plan_with(1, 1, 10, {0, 12});
+  for (const auto& [target, version] :
+       {std::pair{"megatron", "0.20"}, {"megatron-bridge", "0.6"}}) {
+    CAPTURE(target);
+    for (const int data : {1, 4}) {
+      file.plan.data = data;
+      file.plan.global_batch = 4 * file.plan.micro_batch_size;
+      file.plan.zero1 = true;
+      file.plan.sharding = Sharding::kParameters;
+      const Export sharded = exported(file, target, version);
+      const std::string& run = text_of(sharded, "run.sh");
+      CHECK(run.find("unset CUDA_DEVICE_MAX_CONNECTIONS") != std::string::npos);
+      file.plan.sharding = Sharding::kState;
+      const Export plain = exported(file, target, version);
+      CHECK(text_of(plain, "run.sh").find("CUDA_DEVICE_MAX_CONNECTIONS:-1") != std::string::npos);
+    }
+  }
 }
 
 TEST_CASE("precision is each trainer's own word for it, and gradients are the plan's") {

@@ -96,7 +96,7 @@ void add_recompute(Flags& flags, const PlanFile& file) {
 // What Megatron-FSDP asks for (megatron/core/distributed/fsdp, its user guide); instances of the
 // optimizer are groups of shards.
 void add_sharding(Flags& flags, const Plan& plan) {
-  if (!plan.zero1 || plan.sharding == Sharding::kState) return;
+  if (!needs_megatron_fsdp(plan)) return;
   flags.add("--use-megatron-fsdp");
   flags.add("--data-parallel-sharding-strategy",
             plan.sharding == Sharding::kGradients ? "optim_grads" : "optim_grads_params");
@@ -191,7 +191,7 @@ cd -- "$MEGATRON"
 )";
   // Gathers and scatters of FSDP run beside compute on queues of their own; everything else wants
   // one queue, so that they are issued in order.
-  words.prepare += plan.reduces_by_section()
+  words.prepare += needs_megatron_fsdp(plan)
                        ? "unset CUDA_DEVICE_MAX_CONNECTIONS\n"
                        : "export CUDA_DEVICE_MAX_CONNECTIONS=${CUDA_DEVICE_MAX_CONNECTIONS:-1}\n";
   words.launch =
@@ -206,6 +206,10 @@ cd -- "$MEGATRON"
 }
 
 }  // namespace
+
+bool needs_megatron_fsdp(const Plan& plan) {
+  return plan.zero1 && plan.sharding != Sharding::kState;
+}
 
 std::string megatron_layout(const PlanFile& file) {
   const auto model = model_layers(file.section_names);

@@ -15,6 +15,8 @@ namespace penstock {
 struct LaunchScript;
 
 Export export_megatron(const PlanFile& plan, const ExportRequest& request, const Json& facts);
+// Of one replica, too: it then refuses CUDA_DEVICE_MAX_CONNECTIONS=1.
+bool needs_megatron_fsdp(const Plan& plan);
 // The cuts as Megatron-LM's layout string; what is to be said of them.
 std::string megatron_layout(const PlanFile& plan);
 std::vector<std::string> megatron_notes(const PlanFile& plan);

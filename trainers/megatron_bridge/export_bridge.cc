@@ -80,7 +80,7 @@ std::string fields_of(const PlanFile& file, const ExportRequest& request) {
     set("optimizer.use_precision_aware_optimizer", "True");
   }
   if (!is_distributed) set("ddp.overlap_param_gather", "False");
-  if (plan.zero1 && plan.sharding != Sharding::kState) {
+  if (needs_megatron_fsdp(plan)) {
     set("ddp.use_megatron_fsdp", "True");
     set("ddp.data_parallel_sharding_strategy",
         plan.sharding == Sharding::kGradients ? "\"optim_grads\"" : "\"optim_grads_params\"");
@@ -140,7 +140,10 @@ Export export_megatron_bridge(const PlanFile& file, const ExportRequest& request
   words.trainer = "Megatron-Bridge";
   words.prepare =
       ": \"${HF_MODEL:?set it to a model of Hugging Face, or to a folder with its config.json}\"\n"
-      "export HF_MODEL CUDA_DEVICE_MAX_CONNECTIONS=${CUDA_DEVICE_MAX_CONNECTIONS:-1}\n";
+      "export HF_MODEL\n";
+  words.prepare += needs_megatron_fsdp(file.plan)
+                       ? "unset CUDA_DEVICE_MAX_CONNECTIONS\n"
+                       : "export CUDA_DEVICE_MAX_CONNECTIONS=${CUDA_DEVICE_MAX_CONNECTIONS:-1}\n";
   words.launch = "\"$here/penstock_recipe.py\"";
   words.setup =
       "# It needs PyTorch, Transformer Engine and Megatron-LM: NVIDIA's NeMo image holds them.\n"
