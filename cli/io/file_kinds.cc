@@ -17,8 +17,8 @@ struct Row {
 };
 
 constexpr std::string_view kJudged =
-    "penstock check {} judges launch files of Megatron-LM, "
-    "torchtitan and DeepSpeed";
+    "penstock check {} judges launch files of Megatron-LM, torchtitan and DeepSpeed (with --config "
+    "config.json --device h100-sxm the memory, too)";
 constexpr std::string_view kWeights =
     "its sizes are in the config.json that lies beside the weights";
 constexpr std::array kEndings{
@@ -100,6 +100,14 @@ bool is_launch_file(const std::string& path) {
   if (words == "a script" || words == "a configuration" || words == "YAML") return true;
   return path.ends_with(".json") && path.find("config.json") != std::string::npos &&
          path.find("ds_") != std::string::npos;
+}
+
+std::string use_of_launch_file(const std::string& path) {
+  const std::string use = kind_of_text(path, "").use;
+  return fmt::format(
+      "what it says is given with options (--gpus, --global-batch, --pin TP=8,PP=4, --for "
+      "TRAINER); {}",
+      use.empty() ? fmt::format("penstock check {} judges it", path) : use);
 }
 
 FileKind kind_of_json(const std::string& path, const Json& json) {

@@ -16,6 +16,8 @@ struct FileKind {
 FileKind kind_of_text(const std::string& path, std::string_view text);
 // A script or a configuration of a trainer that is there.
 bool is_launch_file(const std::string& path);
+// What to do with one where options belong.
+std::string use_of_launch_file(const std::string& path);
 FileKind kind_of_json(const std::string& path, const Json& json);
 
 }  // namespace penstock

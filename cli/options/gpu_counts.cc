@@ -60,6 +60,13 @@ void refuse_device_names(std::string_view option, const std::string& text) {
     bad_option(option, fmt::format("'{}' is not a number of GPUs", text.substr(0, 60)),
                "write a number: --gpus 64");
   }
+  const std::size_t digits = text.find_first_not_of("0123456789");
+  const std::size_t word = std::min(text.find_first_not_of(" -", digits), text.size());
+  for (const std::string_view unit : {"gpus", "gpu", "GPUs", "GPU", "cards", "devices"}) {
+    if (digits == 0 || text.compare(word, std::string::npos, unit) != 0) continue;
+    bad_option(option, fmt::format("'{}' is not a number of GPUs", text),
+               fmt::format("write {} {}", option, text.substr(0, digits)));
+  }
   bad_option(option, fmt::format("'{}' is not a number of GPUs", text.substr(0, 60)),
              "write --device h100-sxm --gpus 64 for one type; GPUs of several types are a cluster "
              "file: --cluster FILE (data/clusters/a100-40gb-2x4-v100-16gb-4x4.json is an example)");

@@ -13,6 +13,7 @@
 #include "cli/options/field_words.h"
 #include "cli/options/layout.h"
 #include "cli/options/parse.h"
+#include "cli/options/pasted_pairs.h"
 #include "cli/options/schedule_called.h"
 #include "cli/options/sharding_called.h"
 
@@ -140,7 +141,7 @@ std::vector<std::string> words_in(std::string_view text) {
     word.clear();
   };
   for (const char c : text) {
-    if (c == ',' || std::isspace(static_cast<unsigned char>(c)) != 0) {
+    if (c == ',' || c == ';' || std::isspace(static_cast<unsigned char>(c)) != 0) {
       end_word();
     } else {
       word.push_back(c);
@@ -244,6 +245,12 @@ Layout parse_layout(std::string_view option, std::string_view text) {
   for (const std::string& word : with_equals(words_in(text))) {
     const std::size_t equals = word.find('=');
     if (equals == std::string::npos || equals == 0 || equals + 1 == word.size()) {
+      std::string pairs = pasted_pairs(text);
+      std::replace(pairs.begin(), pairs.end(), ',', ' ');
+      if (!pairs.empty()) {
+        bad_option(option, "it is not written as KEY=VALUE ...",
+                   fmt::format("write \"{}\"", pairs));
+      }
       bad_option(option, fmt::format("'{}' is not KEY=VALUE", word.substr(0, 60)),
                  "write for example \"TP=4 PP=8 DP=2 mbs=1 gbs=128\"");
     }

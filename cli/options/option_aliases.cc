@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/io/file_kinds.h"
 #include "cli/options/field_words.h"
 #include "cli/options/longest_name.h"
 #include "cli/options/option_parts.h"
@@ -39,7 +40,7 @@ constexpr std::array kDegrees{
     Degree{{"D"}, {{{"--pin", "D="}, {"--layout", "DP="}}}, "one replica is replayed here"},
     Degree{{"V"}, {{{"-V", ""}, {"--pin", "V="}, {"--layout", "VP="}}}, ""},
     Degree{{"b"},
-           {{{"--pin", "b="}, {"--layout", "mbs="}}},
+           {{{"--pin", "b="}, {"--layout", "mbs="}, {"--micro-batch-sizes", ""}}},
            "costs are those of one micro-batch, whatever its size"},
     Degree{{"M"},
            {{{"-M", ""}, {"--layout", "M="}}},
@@ -117,6 +118,7 @@ constexpr std::array kSynonyms{
     Synonym{"trainer", {{{"--as", ""}}}},
     Synonym{"framework", {{{"--as", ""}}}},
     Synonym{"target", {{{"--to", ""}, kFor}}},
+    Synonym{"for", {{{"--to", ""}, {"--as", ""}}}},
     Synonym{"format", {{{"--to", ""}}}},
     Synonym{"model", {{{"--config", ""}}}},
     Synonym{"model-config", {{{"--config", ""}}}},
@@ -253,6 +255,7 @@ class Typed {
 
   // Where its value goes; nothing when it is no word of the field.
   [[nodiscard]] std::optional<Target> target() {
+    if (is_launch_file(std::string(value_))) return {};  // what is in it says more than the name
     for (std::string& reading : readings(word_)) {
       word_ = std::move(reading);
       if (word_.size() < 2 && name_.size() > 2) continue;  // "--b-size" is no -b
@@ -339,11 +342,7 @@ class Typed {
       if (has(known_, "--exit-zero")) {
         unknown(name_, "the launch file has it already; what is wrong with it is found");
       }
-      if (!has(known_, "--pin") && !has(known_, "--cost")) {
-        unknown(name_,
-                "a plan file has it already; penstock schedule 1f1b -P 4 -M 8 --cost "
-                "F=10ms,B=20ms replays a schedule without a plan");
-      }
+      if (!has(known_, "--pin") && !has(known_, "--cost")) return {};  // plan has it
       if (!degree.otherwise.empty()) unknown(name_, degree.otherwise);
     }
     return {};
@@ -403,6 +402,27 @@ std::string help_by_parts(std::string_view word, const std::vector<std::string>&
     }
   }
   return "";
+}
+
+MeantOption meant_option(const std::string& name, const std::string& value,
+                         const std::vector<std::string>& known,
+                         const std::vector<OptionRemark>& remarks,
+                         const std::function<const WordIndex&()>& index) {
+  constexpr std::string_view kHelp = "\nhelp: ";
+  try {
+    MeantOption meant{in_own_options({name, value}, known, remarks, index), ""};
+    const std::size_t equals = meant.words.back().find('=');  // "PP=N" rather than "P=N"
+    if (equals != std::string::npos && meant.words.front() != name) {
+      std::string& last = meant.words.back();
+      last = field_word(last.substr(0, equals)) + last.substr(equals);
+    }
+    return meant;
+  } catch (const Error& error) {  // the remark, as the help of another message
+    const std::string_view message = error.what();
+    const std::size_t help = message.find(kHelp);
+    return {{name, value},
+            help == std::string_view::npos ? "" : std::string(message.substr(help + kHelp.size()))};
+  }
 }
 
 std::vector<std::string> other_names(const std::vector<std::string>& known) {

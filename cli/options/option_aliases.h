@@ -26,6 +26,16 @@ Arguments in_own_options(const Arguments& arguments, const std::vector<std::stri
                          const std::vector<OptionRemark>& remarks = {},
                          const std::function<const WordIndex&()>& index = {});
 
+// Of one option with its value: what is written instead of it, or, where nothing is, what to do.
+struct MeantOption {
+  Arguments words;   // as they were typed when nothing is known of it
+  std::string help;  // or empty
+};
+MeantOption meant_option(const std::string& name, const std::string& value,
+                         const std::vector<std::string>& known,
+                         const std::vector<OptionRemark>& remarks = {},
+                         const std::function<const WordIndex&()>& index = {});
+
 // What to do about a word of which only a part says what it is about ("optimizer-cpu-offload"), for
 // a verb with these options; empty where there is nothing to say.
 std::string help_by_parts(std::string_view word, const std::vector<std::string>& known);

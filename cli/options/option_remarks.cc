@@ -8,8 +8,6 @@ namespace penstock {
 namespace {
 
 constexpr std::array kRemarks{
-    Remark{
-        {"for", "trainer", "target", "format"}, "name the trainer with --to megatron", "--nearest"},
     Remark{{"to", "export", "export-to"},
            "plan for a trainer with --for megatron; then penstock export plan.json --to megatron "
            "-o job writes its files",
@@ -72,9 +70,15 @@ constexpr std::array kRemarks{
            "other plan beats in all three (*), and --pin and --sharding fix parts of the answer",
            "--top"},
     Remark{{"output-dir", "outdir", "out-dir", "output-folder", "save-dir"},
+           "a page is one file: -o report.html",
+           "--scaling"},
+    Remark{{"output-dir", "outdir", "out-dir", "output-folder", "save-dir"},
            "a plan is one file: -o plan.json; penstock export plan.json --to TRAINER -o FOLDER "
            "writes a folder",
            "--baseline"},
+    Remark{{"output-dir", "outdir", "out-dir", "output-folder", "save-dir", "save", "output"},
+           "checkpoints go into --checkpoints FOLDER, a line for every step into --log FILE",
+           "--checkpoints"},
     Remark{{"spot", "preemptible", "on-demand", "cloud", "region"},
            "say the price with --usd-per-gpu-hour X; penstock import skypilot vms.csv --spot puts "
            "a cloud's prices into a cluster file",
@@ -95,7 +99,8 @@ constexpr std::array kRemarks{
            "rows are compared with the first one; penstock plan ... --baseline plan.json compares "
            "the best plan with another",
            "--vary"},
-    Remark{{"dir", "folder", "results", "write", "plan-file", "save-plan", "file"},
+    Remark{{"dir", "folder", "results", "write", "plan-file", "save-plan", "file", "output-dir",
+            "outdir", "out-dir", "output-folder", "save-dir"},
            "write -o FILE; penstock export writes a folder, -o FOLDER",
            "--output"},
     Remark{{"mttf", "failure-rate", "failures", "mtbf-days", "mean-time-between-failures"},
@@ -141,9 +146,11 @@ constexpr std::array kRemarks{
     Remark{{"zero-2", "zero2", "zero-3", "zero3", "zero-infinity"},
            "write --sharding zero2 or --sharding zero3",
            "--sharding"},
+    Remark{{"distributed-optimizer", "zero-1"},
+           "write --sharding zero1: the optimizer is sharded over the replicas",
+           "--sharding"},
     Remark{
-        {"fsdp", "distributed-optimizer", "use-distributed-optimizer", "zero-1", "use-fsdp",
-         "use-fsdp2", "data-parallel-shard-degree", "dp-shard", "dp-shard-degree", "fsdp2"},
+        {"fsdp", "data-parallel-shard-degree", "dp-shard", "dp-shard-degree", "fsdp2"},
         "write --sharding fsdp (fsdp:8 within groups of 8), or --sharding zero1 for an optimizer "
         "that is sharded over the replicas",
         "--sharding"},
@@ -304,9 +311,6 @@ constexpr std::array kRemarks{
            "stages are cut so that the slowest is as fast as possible; penstock predict --layout "
            "\"... cuts=..\" takes given cuts",
            "--pin"},
-    Remark{{"replicas", "replica", "num-replicas", "copies"},
-           "write --dp 4: the replicas of the model",
-           "--pin"},
     Remark{{"ranks", "num-ranks", "n-ranks", "processes", "nprocs"},
            "--gpus N counts the ranks of all nodes",
            "--pin"},
@@ -380,15 +384,6 @@ constexpr std::array kRemarks{
     Remark{{"device", "gpu", "gpus", "num-gpus", "cluster"},
            "a plan file is for its GPUs; penstock plan ... --device NAME --gpus N plans for others",
            "--why-not"},
-    Remark{{"moe", "num-experts", "experts", "num-heads", "ffn-hidden-size", "kv-heads"},
-           "the shape of the model is in its config.json: penstock plan config.json --device "
-           "h100-sxm --gpus 64 --global-batch 512",
-           "--device"},
-    Remark{{"tie-embeddings", "tie-word-embeddings", "tied", "params", "parameters", "model-size",
-            "n-params", "ffn", "intermediate-size", "head-dim", "moe-layers", "architecture"},
-           "the shape of the model is in its config.json, also tie_word_embeddings: penstock plan "
-           "config.json --device h100-sxm --gpus 64 --global-batch 512",
-           "--device"},
     Remark{{"num-layers-per-virtual-pipeline-stage", "layers-per-virtual-stage", "layers-per-stage",
             "num-layers-per-stage", "pipeline-split-points", "pipeline-parallel-split-points",
             "pipeline-model-parallel-layout", "decoder-first-pipeline-num-layers",
@@ -397,8 +392,11 @@ constexpr std::array kRemarks{
            "where the stages are cut is searched, and penstock predict --layout \"... cuts=..\" "
            "takes given cuts",
            "--pin"},
-    Remark{{"compile", "torch-compile", "cuda-graphs", "cuda-graph", "cudagraphs", "inductor",
-            "transformer-engine", "transformer-impl", "te", "kernels", "fused-kernels", "jit"},
+    Remark{{"compile", "torch-compile", "inductor", "jit", "fused-kernels", "no-compile"},
+           "write --kernels compiled (the default) or --kernels eager",
+           "--kernels"},
+    Remark{{"cuda-graphs", "cuda-graph", "cudagraphs", "transformer-engine", "transformer-impl",
+            "te", "kernels"},
            "kernels are not modelled one by one; a step that you measured corrects all times: "
            "--measured \"TP=4 PP=4 mbs=1 gbs=128: 14.66s\"",
            "--measured"},
@@ -407,14 +405,14 @@ constexpr std::array kRemarks{
            "--tokens N and --usd-per-gpu-hour X give the days and the price of the training; "
            "penstock compare ... --vary gpus=32,64,128 shows which number of GPUs keeps a limit",
            "--tokens"},
+    Remark{{"layers", "hidden", "heads", "vocab-size", "ffn", "head-dim", "kv-heads", "tied",
+            "params", "num-experts", "moe", "parameters"},
+           "leave it out: the shape of the model is in its config.json",
+           "--device"},
     Remark{{"cost", "cost-file", "costs"},
            "costs stand for a model only in penstock schedule 1f1b,zb-h1 -P 4 -M 8 --cost "
            "F=10ms,I=10ms,W=10ms",
            "--global-batch"},
-    Remark{{"layers", "num-layers", "hidden", "hidden-size", "vocab-size", "heads"},
-           "the shape of the model is in its config.json: penstock plan config.json --device "
-           "h100-sxm --gpus 64 --global-batch 512",
-           "--device"},
 };
 
 }  // namespace

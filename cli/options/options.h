@@ -58,7 +58,8 @@ class Options {
   struct Entry;
   struct Parser;
   Entry& add(const std::string& names, std::string value_name, std::string help);
-  [[nodiscard]] std::string nearest_option(const std::string& name, const std::string& verb) const;
+  [[nodiscard]] std::string nearest_option(const std::string& name, const std::string& value,
+                                           const std::string& verb) const;
   [[nodiscard]] std::string help_for_value(const std::string& name) const;
   [[nodiscard]] std::string help_for_repeated(const std::string& names,
                                               const std::string& value_name,

@@ -120,7 +120,9 @@ std::string schedule_called(std::string_view option, std::string_view typed) {
   if (const std::string word = bare(typed); word == "all" || word == "any" || word == "auto") {
     bad_option(option, what,
                option == "--schedule" ? "leave it out: without it all schedules are tried"
-                                      : "name one; penstock plan tries all");
+               : option.starts_with("--vary ")
+                   ? "name them, for example schedule=1f1b,interleaved,zb-h1"
+                   : "name one; penstock plan tries all");
   }
   if (typed.ends_with(".json")) {
     bad_option(option, what,

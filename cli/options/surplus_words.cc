@@ -11,7 +11,9 @@
 
 #include <fmt/format.h>
 
+#include "cli/io/file_kinds.h"
 #include "cli/io/files.h"
+#include "cli/options/environment_words.h"
 #include "cli/options/field_words.h"
 #include "cli/options/options_entry.h"
 #include "cli/options/parse.h"
@@ -205,29 +207,30 @@ std::string Options::help_for_assignment(const Arguments& own) const {
       return "costs are one word, with commas: --cost F=10ms,B=20ms";
     }
     const Arguments option{(key.size() == 1 ? "-" : "--") + key, value};
-    Arguments meant = in_own_options(option, known_names(), remarks_,
-                                     [this]() -> const WordIndex& { return index(); });
+    const MeantOption found = meant_option(option[0], value, known_names(), remarks_,
+                                           [this]() -> const WordIndex& { return index(); });
+    if (!found.help.empty()) return found.help;
+    const Arguments& meant = found.words;
     const bool has_key = meant.size() > 1 && meant[1].find('=') != std::string::npos;
-    if (has_key) {  // "TP=2" rather than "T=2"
-      const std::size_t at = meant[1].find('=');
-      meant[1] = field_word(meant[1].substr(0, at)) + meant[1].substr(at);
-    }
     if (has("--vary") && meant.front() == "--pin") return "each has its own: --vary " + meant[1];
     // What is unknown even so has its answer as an option.
     const bool is_own = has(option.front().c_str());
     if (meant == option && !is_own)
-      return nearest_option(option.front(), usage_.substr(0, usage_.find(' ')));
+      return nearest_option(option.front(), value, usage_.substr(0, usage_.find(' ')));
     const bool is_pin = meant.front() == "--pin" && meant.size() > 1;
-    if (!said.insert(is_pin ? meant[1].substr(0, meant[1].find('=')) : meant.front()).second)
+    if (!said.insert(has_key ? meant[1].substr(0, meant[1].find('=')) : meant.front()).second)
       continue;
-    if (is_pin && pins > 0) {
-      as_options[pins] += ',' + meant[1];
+    const bool is_layout = meant.front() == "--layout" && meant.size() > 1;
+    if ((is_pin || is_layout) && pins > 0) {
+      as_options[pins] += (is_pin ? "," : " ") + meant[1];
       continue;
     }
-    if (is_pin) pins = as_options.size() + 1;
+    if (is_pin || is_layout) pins = as_options.size() + 1;
     as_options.insert(as_options.end(), meant.begin(), meant.end());
   }
   const auto given = std::find(own.begin(), own.end(), "--pin");
+  const bool has_layout = pins > 0 && as_options[pins - 1] == "--layout";
+  if (has_layout) as_options[pins] = '"' + as_options[pins] + '"';
   if (pins > 0 && own.end() - given > 1) as_options[pins] = *(given + 1) + ',' + as_options[pins];
   return as_options.empty() ? "" : "write " + joined(as_options, " ");
 }
@@ -259,6 +262,17 @@ std::string Options::help_for_file(const Arguments& own, const std::string& word
   const bool is_other = !format.empty() && !format.starts_with("penstock.cluster");
   if (has("--to") && (is_other || word.ends_with(".json"))) {
     return "one plan is exported at a time: penstock export plan.json --to megatron";
+  }
+  if (has("--as") && (is_launch_file(word) || word.ends_with("config.json"))) {
+    const std::string first = first_word_of(own);
+    if (find_trainer(trainer_called(first)) != nullptr) {
+      return fmt::format("the trainer follows its option: penstock check {} --as {}", word, first);
+    }
+    const bool is_config = word.ends_with("config.json") && !is_launch_file(word);
+    return fmt::format(
+        "a launch file comes first, and the model follows its option: penstock "
+        "check {} --config {}",
+        is_config ? first : word, is_config ? word : first);
   }
   if (is_other && !own.empty() && (takes_plan || usage_.starts_with("check"))) {
     return fmt::format("one file at a time: penstock {} {}", usage_.substr(0, usage_.find(' ')),
@@ -294,8 +308,18 @@ std::string Options::help_for_file(const Arguments& own, const std::string& word
 
 // What people write for one value and the shell takes apart, or where an option belongs.
 std::string Options::help_for_surplus(const Arguments& own, const std::string& word) const {
-  for (const std::string_view number : {"thousand", "million", "billion", "trillion"}) {
-    if (word == number) return "write the number and a letter as one word, for example 2T";
+  if (is_environment_setting(word)) {
+    return "leave it out here: a setting of the environment stands before the command, and none "
+           "changes the answer";
+  }
+  const auto stands = std::find(own.begin(), own.end(), word);
+  const bool has_option = stands - own.begin() > 1 && (stands - 2)->starts_with('-');
+  for (const auto& [number, letter] : {std::pair{"thousand", 'K'}, std::pair{"million", 'M'},
+                                       std::pair{"billion", 'B'}, std::pair{"trillion", 'T'}}) {
+    if (word != number && word != std::string(number) + 's') continue;
+    return has_option
+               ? fmt::format("write it as one word: {} {}{}", *(stands - 2), *(stands - 1), letter)
+               : "write the number and a letter as one word, for example 2T";
   }
   if (is_unit(word)) {
     const std::string help = help_for_value_of_flag(own, word);
@@ -328,6 +352,7 @@ std::string Options::help_for_surplus(const Arguments& own, const std::string& w
     help = "it follows its option: --device " + word;
   }
   if (help.empty()) help = help_for_parted(own, word);
+  if (help.empty() && !has("--as") && is_launch_file(word)) help = use_of_launch_file(word);
   if (help.empty()) help = help_for_file(own, word);
   if (help.empty() && usage_.starts_with("schedule") && own[0] != word && own[0][0] != '-') {
     help = fmt::format("several schedules are one word, with commas: penstock schedule {},{}",

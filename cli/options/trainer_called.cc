@@ -60,6 +60,14 @@ std::string in_lower_case(std::string name) {
 
 std::string trainer_called(const std::string& name) {
   std::string lower = in_lower_case(name);
+  // "torchtitan-0.2", "megatron==0.12", "torchtitan v0.2" are NAME@VERSION.
+  const std::size_t digit = lower.find_first_of("0123456789");
+  const std::size_t v = digit != std::string::npos && digit > 1 && lower[digit - 1] == 'v' ? 1 : 0;
+  if (digit != std::string::npos && digit > v + 1) {
+    const std::size_t end = lower.find_last_not_of("-=: @", digit - v - 1) + 1;
+    const bool is_apart = end > 0 && end < digit - v;
+    if (is_apart) lower = lower.substr(0, end) + '@' + lower.substr(digit);
+  }
   const std::string trainer = lower.substr(0, lower.find('@'));
   for (const Names& other : kNames) {
     if (other.typed == trainer) return std::string(other.name) + lower.substr(trainer.size());
@@ -75,12 +83,12 @@ std::string help_for_trainer(const std::string& name, const std::vector<std::str
     }
   }
   // Another version of one that is known.
-  const std::string trainer = trainer_called(lower.substr(0, lower.find('@')));
+  const std::string called = trainer_called(lower), trainer = called.substr(0, called.find('@'));
   std::vector<std::string> versions;
   std::copy_if(
       known.begin(), known.end(), std::back_inserter(versions),
       [&trainer](const std::string& each) { return each.substr(0, each.find('@')) == trainer; });
-  if (lower.find('@') != std::string::npos && !versions.empty()) {
+  if (called.find('@') != std::string::npos && !versions.empty()) {
     return fmt::format("known: {}", fmt::join(versions, ", "));
   }
   return did_you_mean(lower, known);

@@ -162,6 +162,57 @@ std::string help_for_other_verb(const std::string& name, const std::string& verb
                      verb);
 }
 
+// "--recompute full or --recompute selective" as keys of --layout.
+std::string as_keys(const std::string& words) {
+  std::string out;
+  for (std::size_t at = 0; at < words.size();) {
+    const std::size_t end = words.find(' ', at);
+    const bool is_option = words.compare(at, 2, "--") == 0 && end != std::string::npos;
+    out += is_option ? words.substr(at + 2, end - at - 2) + '=' : std::string(1, words[at]);
+    at = is_option ? end + 1 : at + 1;
+  }
+  return out;
+}
+
+// What `penstock plan` makes of it, said to a verb that takes what plan writes, or the same inputs.
+std::string help_of_plan(const std::string& name, const std::string& value,
+                         const std::string& usage) {
+  const auto plan = std::find_if(verbs().begin(), verbs().end(),
+                                 [](const Verb& verb) { return verb.name == "plan"; });
+  const WordIndex index(options_of(*plan));
+  std::vector<std::string> known;
+  for (const OptionRow& row : index.rows()) {
+    const bool is_of_question = row.heading != "What to print" && row.heading != "The search";
+    if (row.positional || !is_of_question) continue;
+    known.insert(known.end(), row.names.begin(), row.names.end());
+  }
+  const bool has_value = !value.empty() && !value.starts_with('-');
+  const MeantOption meant = meant_option(name, has_value ? value : "N", known, {},
+                                         [&index]() -> const WordIndex& { return index; });
+  constexpr std::string_view kWrite = "write ";
+  const bool is_said = meant.help.empty() || meant.help.starts_with("write --") ||
+                       meant.help.starts_with("which one?") ||
+                       !key_called(name.substr(name.find_first_not_of('-'))).empty();
+  if (!is_said) return "";
+  if (std::find(known.begin(), known.end(), meant.words.front()) == known.end() &&
+      meant.help.empty())
+    return "";
+  if (usage.starts_with("check ")) return "the launch file says it; what is wrong with it is found";
+  if (!meant.help.empty() && !meant.help.starts_with(kWrite)) {
+    return "penstock plan is told that: " + meant.help;
+  }
+  if (usage.find(" PLAN") != std::string::npos && !name.starts_with("--")) {
+    return "a plan file has it already; penstock schedule 1f1b -P 4 -M 8 --cost F=10ms,B=20ms "
+           "replays a schedule without a plan";
+  }
+  const std::string words =
+      meant.help.empty() ? joined(meant.words, " ") : meant.help.substr(kWrite.size());
+  if (usage.starts_with("predict ")) return "it belongs into --layout: " + as_keys(words);
+  return usage.find(" PLAN") == std::string::npos
+             ? fmt::format("penstock plan takes it: penstock plan ... {}", words)
+             : fmt::format("the plan says it; another one is made by penstock plan ... {}", words);
+}
+
 // "--tp2", "--pp:2" where a verb takes --tp, or what it says of --tp.
 std::string help_for_number_behind(const std::string& plain, const std::vector<std::string>& known,
                                    const std::vector<OptionRemark>& remarks,
@@ -171,28 +222,23 @@ std::string help_for_number_behind(const std::string& plain, const std::vector<s
   const std::string letters = plain.substr(0, plain[digits - 1] == ':' ? digits - 1 : digits);
   if (key_called(letters).empty()) return "";
   const std::string name = "--" + letters, number = plain.substr(digits);
-  constexpr std::string_view kHelp = "\nhelp: ";
-  try {
-    const Arguments meant = in_own_options({name, number}, known, remarks,
-                                           [&index]() -> const WordIndex& { return index; });
-    const bool is_taken =
-        meant.front() != name || std::find(known.begin(), known.end(), name) != known.end();
-    return is_taken ? fmt::format("write {} {}", name, number) : "";
-  } catch (const Error& error) {
-    const std::string_view message = error.what();
-    const std::size_t help = message.find(kHelp);
-    return help == std::string_view::npos ? "" : std::string(message.substr(help + kHelp.size()));
-  }
+  const MeantOption meant =
+      meant_option(name, number, known, remarks, [&index]() -> const WordIndex& { return index; });
+  const bool is_taken =
+      meant.words.front() != name || std::find(known.begin(), known.end(), name) != known.end();
+  return meant.help.empty() && is_taken ? fmt::format("write {} {}", name, number) : meant.help;
 }
 
 }  // namespace
 
 // The dashes say nothing of how near two names are.
-std::string Options::nearest_option(const std::string& name, const std::string& verb) const {
+std::string Options::nearest_option(const std::string& name, const std::string& value,
+                                    const std::string& verb) const {
   std::vector<std::string> words;
   for (const std::string& known : known_names()) {
     if (known.starts_with("--")) words.push_back(known.substr(2));
   }
+  words.emplace_back("help");
   const std::size_t begin = std::min(name.find_first_not_of('-'), name.size());
   constexpr std::string_view kFound = "did you mean '";
   const std::string typed = name.substr(begin), plain = plain_word(typed);
@@ -206,16 +252,46 @@ std::string Options::nearest_option(const std::string& name, const std::string& 
   for (std::size_t dash = plain.find_first_of("-."); is_planned && dash != std::string::npos;
        dash = plain.find_first_of("-.", dash + 1)) {
     const std::string key = key_called(plain.substr(dash + 1));
-    if (key != "b" || plain.find("device") != std::string::npos) continue;
+    if (plain.find("device") != std::string::npos) continue;
+    if (key == "M" && has("--pin")) {
+      return "the micro-batches of a step follow from the global batch, DP and mbs: "
+             "--global-batch, --pin DP=..,mbs=..";
+    }
+    const std::string_view end = std::string_view(plain).substr(dash + 1);
+    const bool is_degree = end.ends_with("-size") || end.ends_with("-degree") || end.size() == 2;
+    if (is_degree && (key == "T" || key == "P" || key == "C" || key == "EP")) {
+      return fmt::format("did you mean {} {}=N?", has("--pin") ? "--pin" : "--layout",
+                         field_word(key));
+    }
+    if (key == "sequence-length" && plain[dash] == '-') {
+      return has("--layout") ? "write --layout \"... seq=N\"" : "write --sequence-length N";
+    }
+    if (key != "b") continue;
     return fmt::format("write {} mbs=N, the micro-batch of one GPU",
                        has("--pin") ? "--pin" : "--layout");
   }
-  const std::string trainer =
-      is_planned && !usage_.starts_with("report") ? trainer_with_flag(typed) : "";
+  const std::string trainer = usage_.starts_with("report") ? "" : trainer_with_flag(typed);
   std::string by_parts = help_by_parts(plain, known_names());
   if (std::string denied = help_for_denied(plain); !denied.empty()) return denied;
-  if (!by_parts.empty() && plain.find('-') != std::string::npos) return by_parts;
-  if (!trainer.empty()) {
+  const bool is_compound = plain.find_first_of("-.") != std::string::npos;
+  if (is_planned && !by_parts.empty() && is_compound) return by_parts;
+  const bool takes_plan = usage_.find(" PLAN") != std::string::npos || has("--as");
+  const std::size_t digits = plain.find_last_not_of("0123456789") + 1;
+  const bool has_number = digits > 1 && digits < plain.size() &&
+                          !key_called(plain.substr(0, digits)).empty();  // "--tp2"
+  const std::string planned =
+      has("--pin") ? ""
+      : has_number ? help_of_plan("--" + plain.substr(0, digits), plain.substr(digits), usage_)
+                   : help_of_plan(name, value, usage_);
+  if ((takes_plan || is_planned) && !planned.empty()) return planned;
+  if (!trainer.empty() && has("--to")) {
+    return fmt::format("a flag of {}: set it in the job that -o FOLDER writes", trainer);
+  }
+  if (!trainer.empty() && has("--as")) {
+    return fmt::format("a flag of {}: it belongs into the launch file, which is judged as it is",
+                       trainer);
+  }
+  if (!trainer.empty() && is_planned) {
     return fmt::format(
         "a flag of {} for which there is no option here: leave it out, and keep it in "
         "the launch script (penstock check train.sh judges that)",
@@ -227,6 +303,7 @@ std::string Options::nearest_option(const std::string& name, const std::string& 
   const bool is_denied = plain.starts_with("no-") || plain.starts_with("disable-");
   if (!is_planned) {
     if (std::string about = options_about(typed); !about.empty()) return about;
+    if (!planned.empty()) return planned;
   }
   if (by_parts.empty()) {
     if (std::string other = help_for_other_verb(name, verb); !other.empty()) return other;
@@ -245,31 +322,21 @@ std::string Options::nearest_option(const std::string& name, const std::string& 
     near = did_you_mean(plain, other_names(known_names()));
     if (near.starts_with(kFound)) {  // of another name the option that it stands for
       const std::string other = near.substr(kFound.size(), near.rfind('\'') - kFound.size());
-      Arguments meant = in_own_options({"--" + other, "N"}, known_names(), remarks_);
-      const std::size_t equals = meant.back().find('=');  // "PP=N" rather than "P=N"
-      if (equals != std::string::npos) {
-        meant.back() = field_word(meant.back().substr(0, equals)) + meant.back().substr(equals);
-      }
+      const Arguments meant = meant_option("--" + other, "N", known_names(), remarks_).words;
       if (meant.front() != "--" + other) return "did you mean " + joined(meant, " ") + "?";
     }
   }
   if (!near.starts_with(kFound)) {
     if (std::string filter = help_for_filter(plain); !filter.empty()) return filter;
-    constexpr std::size_t kTelling = 5;  // letters; shorter words are in every text
-    const std::vector<std::string> typed_words = content_words(typed), told = content_words(about_);
-    if (!typed_words.empty() && typed_words.back().size() >= kTelling &&
-        std::find(told.begin(), told.end(), typed_words.back()) != told.end()) {
-      return fmt::format(
-          "leave it out: there is no such option, and what penstock {0} answers needs none "
-          "(penstock {0} --help lists its options)",
-          verb);
-    }
     constexpr std::size_t kMostNamed = 12;
     if (words.size() > kMostNamed && has("--gpus")) return main_options(verb);
-    if (words.empty() || words.size() > kMostNamed)
-      return fmt::format("penstock {} --help explains the options", verb);
-    return fmt::format("there are --{}; penstock {} --help explains them", joined(words, ", --"),
-                       verb);
+    if (words.empty() || words.size() > kMostNamed) {
+      return fmt::format(
+          "leave it out: there is no such option; penstock {} --help lists those "
+          "there are",
+          verb);
+    }
+    return fmt::format("leave it out: penstock {} takes --{}", verb, joined(words, ", --"));
   }
   return near.insert(kFound.size(), "--");
 }
@@ -281,12 +348,14 @@ namespace {
 std::string help_for_kind_of_value(const WordIndex& index, const std::string& value) {
   if (value.empty() || value.starts_with('-')) return "";
   const std::string word = plain_word(value);
-  if (is_launch_file(value)) {
-    const std::string use = kind_of_text(value, "").use;
-    return fmt::format(
-        "what it says is given with options (--gpus, --global-batch, --pin TP=8,PP=4, --for "
-        "TRAINER); {}",
-        use.empty() ? fmt::format("penstock check {} judges it", value) : use);
+  if (is_launch_file(value)) return use_of_launch_file(value);
+  // A name of what is written says where it goes.
+  for (const auto& [end, option] :
+       {std::pair{".csv", "--csv"}, std::pair{".svg", "--output"}, std::pair{".png", "--output"},
+        std::pair{".html", "--output"}}) {
+    const bool is_taken = std::any_of(index.rows().begin(), index.rows().end(),
+                                      [&](const auto& row) { return row.names.back() == option; });
+    if (is_taken && value.ends_with(end)) return fmt::format("did you mean {} {}?", option, value);
   }
   const OptionRow* found = nullptr;
   for (const OptionRow& row : index.rows()) {
@@ -309,6 +378,11 @@ void Options::refuse_leftovers(const Arguments& own) const {
   const auto option = std::find_if(leftovers.begin(), leftovers.end(),
                                    [](const std::string& text) { return text.starts_with('-'); });
   if (option == leftovers.end()) {
+    const auto equals = std::find(own.begin(), own.end(), "=");
+    if (equals != own.end() && equals != own.begin() && equals + 1 != own.end()) {
+      throw_bad_input(
+          fmt::format("'=' stands alone\nhelp: write {} {}", *(equals - 1), *(equals + 1)));
+    }
     throw_bad_input(fmt::format("'{}' is one argument too many\nhelp: {}", leftovers[0],
                                 help_for_surplus(own, leftovers[0])));
   }
@@ -319,7 +393,10 @@ void Options::refuse_leftovers(const Arguments& own) const {
                                                                      : *(at + 1);
   const std::string verb = usage_.substr(0, usage_.find(' '));
   std::string help = help_for_kind_of_value(index(), value);
-  if (help.empty()) help = nearest_option(name, verb);
+  if (name.find(' ') != std::string::npos) {
+    help = "quotes make one word of it: leave them out";
+  }
+  if (help.empty()) help = nearest_option(name, value, verb);
   const bool is_long = name.size() > kLongestName;
   throw_bad_input(fmt::format("unknown option '{}'{}\nhelp: {}", name.substr(0, kLongestName),
                               is_long ? "..." : "", help));

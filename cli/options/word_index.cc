@@ -18,7 +18,7 @@ namespace penstock {
 namespace {
 
 // Words that mean the same in an option's name; the first stands for all of them.
-constexpr std::array<std::string_view, 47> kThesaurus{
+constexpr std::array<std::string_view, 50> kThesaurus{
     "gpu device accelerator card",
     "rank process proc worker world nproc",
     "node machine host server",
@@ -27,7 +27,7 @@ constexpr std::array<std::string_view, 47> kThesaurus{
     "watch follow live tail refresh poll loop monitor",
     "checkpoint ckpt save snapshot",
     "every interval freq frequency period each",
-    "usd price cost dollar money",
+    "usd price cost dollar money currency",
     "sequence seq ctx context",
     "length len",
     "layer block depth",
@@ -62,15 +62,19 @@ constexpr std::array<std::string_view, 47> kThesaurus{
     "key token secret credential",
     "gradient grad",
     "folder dir directory",
-    "tensorboard wandb mlflow comet",
+    "tensorboard wandb mlflow comet tb",
     "sample repeat trial",
     "at when",
     "document pack packing",
+    "expert moe",
+    "log logging",
+    "dispatch dispatcher",
 };
 
 // Two words of other tools that are other words here.
-constexpr std::array<std::array<std::string_view, 2>, 10> kPhrases{
+constexpr std::array<std::array<std::string_view, 2>, 11> kPhrases{
     {{"block size", "sequence length"},
+     {"bs", "batch size"},
      {"n ctx", "sequence length"},
      {"d model", "hidden"},
      {"d ff", "feed forward"},
@@ -87,6 +91,15 @@ bool is_around(std::string_view word) {
       "type", "mode",   "value", "set", "n",      "the",  "of",     "and",   "in",
       "a",    "or",     "by",    "per", "path",   "max",  "min",    "total"};
   return std::find(kAround.begin(), kAround.end(), word) != kAround.end();
+}
+
+// Words that many names end in and that alone say little: "tokenizer-model" is no model, and
+// "warmup-ratio" is about the warm-up.
+bool says_little(std::string_view word) {
+  constexpr std::array<std::string_view, 18> kVague{
+      "model",  "ratio", "fraction", "percent",  "factor", "limit", "folder", "option", "file",
+      "config", "path",  "policy",   "strategy", "kind",   "id",    "flag",   "list",   "arg"};
+  return std::find(kVague.begin(), kVague.end(), word) != kVague.end();
 }
 
 // Words of kAround that say another thing of the same: the least GPUs, tokens per step.
@@ -242,7 +255,9 @@ const OptionRow* WordIndex::same_meaning(std::string_view typed) const {
 double WordIndex::weight_of(const std::string& word) const {
   double count = 0.0;
   for (const Entry& entry : entries_) count += has(entry.name, word) || has(entry.help, word);
-  return std::log(1.0 + static_cast<double>(entries_.size()) / (1.0 + count));
+  constexpr double kVague = 0.3;
+  return std::log(1.0 + static_cast<double>(entries_.size()) / (1.0 + count)) *
+         (says_little(word) ? kVague : 1.0);
 }
 
 std::vector<const OptionRow*> WordIndex::about(std::string_view typed) const {

@@ -64,6 +64,12 @@ void refuse_chunks_twice(const std::vector<Axis>& axes) {
   }
 }
 
+std::vector<std::string> known_keys() {
+  std::vector<std::string> keys = settable_keys();
+  keys.insert(keys.end(), readable_keys().begin(), readable_keys().end());
+  return keys;
+}
+
 // `device`: as given; several of them are an axis.
 std::vector<Axis> axes_of(const std::vector<std::string>& vary,
                           const std::optional<std::string>& device) {
@@ -78,8 +84,12 @@ std::vector<Axis> axes_of(const std::vector<std::string>& vary,
   for (const std::string& text : vary) {
     const std::size_t equals = text.find('=');
     if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
+      const std::string key = field_word(key_or_word(text.substr(0, text.find_first_of("=: "))));
+      const std::vector<std::string> keys = in_field_words(known_keys());
+      const bool is_key = std::find(keys.begin(), keys.end(), key) != keys.end();
       bad_option("--vary", fmt::format("'{}' is not KEY=VALUE,VALUE", text),
-                 "write for example --vary mbs=1,2,4");
+                 is_key ? fmt::format("write --vary {}=A,B with the values to try", key)
+                        : "write for example --vary mbs=1,2,4");
     }
     Axis axis{key_or_word(text.substr(0, equals)), parse_list("--vary", text.substr(equals + 1))};
     for (const Axis& other : axes) {
@@ -115,17 +125,27 @@ std::vector<Settings> combinations(const std::vector<Axis>& axes) {
   return rows;
 }
 
-std::vector<std::string> known_keys() {
-  std::vector<std::string> keys = settable_keys();
-  keys.insert(keys.end(), readable_keys().begin(), readable_keys().end());
-  return keys;
-}
-
 std::string help_for_key(const std::string& key) {
   if (key == "gpu") return "did you mean 'device' (its type) or 'gpus' (how many)?";
   std::string near = did_you_mean(key, in_field_words(known_keys()));
   if (near.starts_with("did you mean")) return near;
-  const std::string about = help_by_parts(plain_word(key), {"--device"});
+  OptionTable table;
+  std::vector<std::string> known;
+  for (const std::string& each : known_keys()) {
+    known.push_back("--" + field_word(each));
+    OptionRow row;
+    row.names = {known.back()};
+    table.rows.push_back(std::move(row));
+  }
+  const WordIndex index(table);
+  const MeantOption meant =
+      meant_option("--" + key, "A,B", known, {}, [&index]() -> const WordIndex& { return index; });
+  if (!meant.help.empty()) return meant.help;
+  if (meant.words.front() != "--" + key) {
+    return fmt::format("write --vary {}=A,B", meant.words.front().substr(2));
+  }
+  known.emplace_back("--device");
+  const std::string about = help_by_parts(plain_word(key), known);
   return about.empty() ? near : about;
 }
 

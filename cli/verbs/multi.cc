@@ -88,6 +88,9 @@ struct MultiOptions {
         "it",
         output);
     options.flag("--json", "the schedule as one JSON object, for launchers", json);
+    options.remark(
+        {"deadline", "deadlines", "steps", "epochs", "models", "global-batch", "priority"},
+        "every job says its own in JOBS.json: \"deadline_s\", \"steps\" (docs/multi.md)");
   }
 };
 

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/options/environment_words.h"
 #include "cli/options/field_words.h"
 #include "cli/options/parse.h"
 
@@ -28,7 +29,7 @@ constexpr std::array kOtherNames{
     OtherName{{"memory", "mem", "vram", "oom", "fit", "fits", "evaluate", "eval", "throughput",
                "mfu", "performance", "perf"},
               "predict"},
-    OtherName{{"run", "launch", "start", "execute", "submit", "torchrun"}, "train' or 'manage"},
+    OtherName{{"run", "launch", "start", "execute", "submit"}, "train' or 'manage"},
     OtherName{{"supervise", "elastic", "resume", "restart", "scale"}, "manage"},
     OtherName{{"watch", "monitor", "ps", "jobs", "top"}, "status"},
     OtherName{{"diff", "sweep", "grid", "scan", "vary", "ablate", "whatif", "what-if", "scaling",
@@ -82,7 +83,7 @@ constexpr std::array kSentences{
     Sentence{{"log", "logs", "parse-log"},
              "penstock validate plan.json train.log compares the log of a run with its plan"},
     Sentence{{"python", "python3", "accelerate", "srun", "mpirun", "bash", "ray", "docker", "pip",
-              "sudo", "mpiexec", "uv"},
+              "sudo", "torchrun"},
              "penstock starts no script: penstock check train.sh judges one, penstock export "
              "plan.json --to megatron -o job writes one, penstock train plan.json --data FILE "
              "trains here"},
@@ -161,6 +162,9 @@ std::string help_for_part(const std::string& word, const std::vector<std::string
 }  // namespace
 
 std::string help_for_verb(const std::string& typed, const std::vector<std::string>& known) {
+  if (is_environment_setting(typed)) {
+    return "a setting of the environment stands before the command: " + typed + " penstock VERB";
+  }
   if (typed.starts_with('-') || typed.find('.') != std::string::npos ||
       typed.find('/') != std::string::npos) {
     return "a verb comes first: penstock plan config.json --device h100-sxm --gpus 64 "

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include "cli/options/pasted_pairs.h"
+#include "cli/options/trainer_called.h"
 #include "tests/core/messages.h"
 
 using namespace penstock;
@@ -62,6 +64,37 @@ TEST_CASE("a time needs a unit") {
   CHECK(message("99999999999s").starts_with("F: '99999999999s' is not a time\nhelp: "));
 }
 
+TEST_CASE("numbers and times as people write them elsewhere say what to write") {
+  const auto number = [](const char* option, const char* text) {
+    return message_of([&] { parse_number(option, text, 0.0, 1e6); });
+  };
+  CHECK(number("--usd-per-gpu-hour", "2,50").ends_with("write 2.50"));
+  CHECK(number("--usd-per-gpu-hour", "1,250").ends_with("write 1250"));
+  CHECK(number("--usd-per-gpu-hour", "$2.50/h").ends_with("write 2.50"));
+  CHECK(number("--usd-per-gpu-hour", "2 EUR").ends_with("give a number from 0 to 1000000"));
+  CHECK(number("--storage", "2GB/s").ends_with("write 2"));
+  CHECK(message_of([] { parse_time("F", "10sec"); }).ends_with("write 10s"));
+  CHECK(message_of([] { parse_time("F", "20msec"); }).ends_with("write 20ms"));
+  CHECK(message_of([] { parse_int("TP", "1 2 4", 1); }).ends_with("with commas: 1,2,4"));
+}
+
+TEST_CASE("settings pasted from elsewhere are pairs") {
+  CHECK(pasted_pairs(R"({"tp": 8, "pp": 4})") == "TP=8,PP=4");
+  CHECK(pasted_pairs("--tensor-model-parallel-size 8 --global-batch-size 64") == "TP=8,gbs=64");
+  CHECK(pasted_pairs("tp: 2, micro_batch_size: 1") == "TP=2,mbs=1");
+  for (const char* text : {"", "tp", "tp 8 pp", "colour 3", "tp eight", "--", "{}"}) {
+    CHECK_MESSAGE(pasted_pairs(text).empty(), text);
+  }
+  CHECK(message_of([] { parse_key_values("--pin", "{\"tp\":8}"); }).ends_with("write TP=8"));
+}
+
+TEST_CASE("a trainer's version may be written in any way") {
+  for (const char* name : {"torchtitan@0.2", "torchtitan-0.2", "TorchTitan==0.2", "titan v0.2"}) {
+    CHECK_MESSAGE(trainer_called(name) == "torchtitan@0.2", name);
+  }
+  CHECK(trainer_called("mcore") == "megatron");
+}
+
 TEST_CASE("GiB may have a fraction") {
   CHECK(parse_gib("x", "1.5") == Bytes{1610612736});
   CHECK(message_of([] { parse_gib("x", "-1"); }).starts_with("x: '-1' is out of range"));
@@ -105,6 +138,9 @@ TEST_CASE("a slip finds its word; nonsense finds all of them") {
   CHECK(did_you_mean("plam", known) == "did you mean 'plan'?");
   CHECK(did_you_mean("plna", known) == "did you mean 'plan'?");
   CHECK(did_you_mean("sched", known) == "did you mean 'schedule'?");
+  CHECK(did_you_mean("palnn", known) == "did you mean 'plan'?");      // two slips, begins alike
+  CHECK(did_you_mean("trunk", {"train"}) == "known: train");          // three
+  CHECK(did_you_mean("check-interval", known).starts_with("known"));  // more than twice as long
   CHECK(did_you_mean("bananas", known) == "known: plan, schedule, check");
   CHECK(did_you_mean("", known) == "known: plan, schedule, check");
 }

@@ -1,0 +1,13 @@
+// Settings as they stand in other tools' files and command lines, as the pairs that belong here.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace penstock {
+
+// {"tp": 8, "pp": 4}, "--tensor-model-parallel-size 8 --pp 4" and "tp: 8, pp: 4" are "TP=8,PP=4";
+// empty where a key is no word of the field or a value is no number.
+std::string pasted_pairs(std::string_view text);
+
+}  // namespace penstock
