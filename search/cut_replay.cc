@@ -61,6 +61,7 @@ CutReplay::CutReplay(const PlanInputs& inputs, const Plan& plan, RecomputeRule r
   if (!recompute_is_divided(plan) || !can_divide_recompute(*prepared_.kind)) {
     memory_.emplace(*sums_, ties_of_model_, ShardedState(inputs.profile->training, plan), held_,
                     reserve_, capacity_, short_last_of(prepared_));
+    memory_->remember_states();
     return;
   }
   recompute_.emplace(inputs, prepared_, held_, rule);
@@ -83,10 +84,15 @@ bool CutReplay::knows_chains() const {
   return is_cheap_ && !recompute_ && straight_replay_is_exact(inputs_.executor);
 }
 
-bool CutReplay::may_fit(const std::vector<int>& cuts) const {
+// The rank that was over its memory the last time is often over it again.
+bool CutReplay::may_fit(const std::vector<int>& cuts) {
   if (!memory_) return true;
-  for (int r = 0; r < prepared_.plan.pipeline; ++r) {
-    if (memory_->total_of_rank(static_cast<std::size_t>(r), cuts) > capacity_[r]) return false;
+  const int ranks = prepared_.plan.pipeline;
+  for (int i = 0; i < ranks; ++i) {
+    const int rank = (over_last_ + i) % ranks;
+    if (memory_->total_of_rank(static_cast<std::size_t>(rank), cuts) <= capacity_[rank]) continue;
+    over_last_ = rank;
+    return false;
   }
   return true;
 }

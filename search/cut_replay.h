@@ -59,7 +59,7 @@ class CutReplay {
   [[nodiscard]] Plan with(const std::vector<int>& cuts) const;
 
   // Whether every rank has the memory, by full-size micro-batches. May say yes where it is unsure.
-  [[nodiscard]] bool may_fit(const std::vector<int>& cuts) const;
+  [[nodiscard]] bool may_fit(const std::vector<int>& cuts);
   // A step time that no replay with these cuts beats, and what all micro-batches of full size take
   // on every rank. Both much cheaper than a replay.
   Duration bound(const std::vector<int>& cuts);
@@ -100,6 +100,7 @@ class CutReplay {
   HeldCounts held_;
   TiedParameters ties_of_model_;
   std::optional<StageMemory> memory_;
+  int over_last_ = 0;  // of may_fit(): the rank that was over its memory
   PlanSchedules schedules_;
   ReplayBuffers buffers_;
   Plan with_cuts_;

@@ -53,7 +53,7 @@ Duration GroupBounds::busiest_by_whole_sections(const Plan& plan) const {
   const std::int64_t full = first_load(plan).full;
   if (full == 0) return {};
   const BackwardKind backward = backward_of(plan);
-  const int samples = micro_batch_shapes(plan).front().samples;
+  const int samples = prices_.samples().front();
   const auto longest = shared_.longest_sections.get({group_.key, samples, backward}, [&] {
     std::vector<std::int64_t> works = prices_.sums()[0].work_of(backward);
     std::adjacent_difference(works.begin(), works.end(), works.begin());
@@ -109,7 +109,8 @@ Duration GroupBounds::mean_of_all_work(const Plan& plan) const {
   const std::int64_t full = load.full;
   std::int64_t work = full * prices_.least_work(backward_of(plan));
   if (load.rest > 0) {
-    const int shape = batch_of(plan).replicas.front().runs.back().shape;
+    const std::vector<int>& samples = prices_.samples();
+    const auto shape = std::find(samples.begin(), samples.end(), load.rest) - samples.begin();
     work += prices_.least_work(backward_of(plan), static_cast<std::size_t>(shape));
   }
   const std::int64_t trip = full == 0 ? 0 : prices_.least_trip(backward_of(plan));
@@ -122,12 +123,12 @@ Duration GroupBounds::least_but_on_last_rank(const Plan& plan) const {
   if (plan.is_mixed() || plan.pipeline < 2) return group_.bound;
   const ReplicaLoad load = first_load(plan);
   const std::int64_t full = load.full;
-  const SectionSums* shorter = prices_.shape_of(load.rest, plan);
+  const SectionSums* shorter = prices_.shape_of(load.rest);
   const SectionSums& sums = prices_.sums()[0];
   const GroupPrices& kept = kept_();
   if (!kept.why_not().empty()) return group_.bound;
   const SectionSums& last = kept.sums()[0];
-  const SectionSums* shorter_last = kept.shape_of(load.rest, plan);
+  const SectionSums* shorter_last = kept.shape_of(load.rest);
   const auto all = static_cast<std::size_t>(sums.sections());
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
   for (std::size_t cut = 1; cut < all; ++cut) {

@@ -77,8 +77,13 @@ GroupDivision::Mode& GroupDivision::mode_of(const std::string& name) {
 // `kept` is the same for all of a group.
 RecomputeSums GroupDivision::sums_of(Mode& mode, const RankSums& kept) {
   if (!mode.raised) {
+    const GroupPrices& prices = prices_of(mode);
+    const auto raised = [&] { return RaisedSums(*inputs_.profile, base_, prices.sums(), kept); };
+    // Of the mode the sums are those of SearchShared, which stay as long as what refers to them.
     mode.raised =
-        std::make_unique<RaisedSums>(*inputs_.profile, base_, prices_of(mode).sums(), kept);
+        group_.mixed.empty()
+            ? shared_.raised.get({group_.key, prices.samples().front(), mode.name}, raised)
+            : std::make_shared<const RaisedSums>(raised());
   }
   return {kept, mode.raised->sums()};
 }
@@ -152,7 +157,10 @@ std::optional<Duration> GroupDivision::least(const SectionSums& kept, BackwardKi
   for (Mode& mode : modes_) {
     const GroupPrices& prices = prices_of(mode);
     if (!prices.why_not().empty()) continue;
-    const Duration bound = stash_bound(kept, prices.sums()[0], backward, room);
+    const auto curve = shared_.stash_curves.get({group_.key, mode.name, backward}, [&] {
+      return StashCurve(kept, prices.sums()[0], backward);
+    });
+    const Duration bound = curve->least(room);
     least = std::min(least.value_or(bound), bound);
   }
   return least;
@@ -165,17 +173,22 @@ Duration GroupDivision::least_with_cuts(const Plan& plan, const StageMemory& mem
   const std::int64_t full = first_load(plan).full;
   const bool fills =
       inputs_.executor.optimizer == OptimizerGate::kGlobalBarrier && plan.copies() == 1;
+  std::vector<Bytes> over(held.ranks());
+  for (std::size_t rank = 0; rank < over.size(); ++rank) {
+    const int r = static_cast<int>(rank);
+    over[rank] = memory.total_of_rank(rank, plan.cuts) - memory.capacity()[r];
+  }
   Duration least = Duration::max();
   for (Mode& mode : modes_) {
     const GroupPrices& prices = prices_of(mode);
     if (!prices.why_not().empty()) continue;
-    const RecomputeSavings savings(kept, prices.sums(), held, plan, backward);
+    auto& ns_per_byte = mode.ns_per_byte[static_cast<std::size_t>(backward)];
+    if (!ns_per_byte) ns_per_byte = least_ns_per_byte(kept[0], prices.sums()[0], backward);
+    const RecomputeSavings savings(kept, prices.sums(), held, plan, backward, *ns_per_byte);
     std::int64_t longest = 0;
     std::int64_t fill = 0;
     for (std::size_t rank = 0; rank < held.ranks(); ++rank) {
-      const int r = static_cast<int>(rank);
-      const Bytes over = memory.total_of_rank(rank, plan.cuts) - memory.capacity()[r];
-      const auto longer = savings.least_ns(rank, over.count);
+      const auto longer = savings.least_ns(rank, over[rank].count);
       if (!longer) {
         longest = Duration::max().count();
         break;

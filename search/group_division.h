@@ -2,6 +2,7 @@
 // may recompute in some sections of each stage (docs/search.md, "Recompute per stage").
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -73,8 +74,11 @@ class GroupDivision {
  private:
   struct Mode {
     std::string name;
-    std::unique_ptr<GroupPrices> prices{};  // made when they are first asked for
-    std::unique_ptr<RaisedSums> raised{};   // likewise
+    std::unique_ptr<GroupPrices> prices{};       // made when they are first asked for
+    std::shared_ptr<const RaisedSums> raised{};  // likewise
+    // By kind of backward: least_ns_per_byte().
+    std::array<std::optional<double>, static_cast<std::size_t>(BackwardKind::kMixed) + 1>
+        ns_per_byte{};
   };
   const GroupPrices& prices_of(Mode& mode);
   Mode& mode_of(const std::string& name);

@@ -21,6 +21,7 @@ GroupPrices::GroupPrices(const PlanInputs& inputs, const SearchSpace& space,
                          const CandidateGroup& group, const Plan& plan, SearchShared& shared)
     : memory_(device_of_key(space, group.key).device.memory),
       reserve_(device_of_key(space, group.key).reserve) {
+  for (const MicroBatchShape& shape : micro_batch_shapes(plan)) samples_.push_back(shape.samples);
   if (group.mixed.empty()) load(inputs, space, group.key, plan, shared);
   for (const RankRun& run : group.mixed) load(inputs, space, run.key, plan, shared);
   if (!why_not_.empty()) return;
@@ -35,11 +36,9 @@ GroupPrices::GroupPrices(const PlanInputs& inputs, const SearchSpace& space,
 void GroupPrices::load(const PlanInputs& inputs, const SearchSpace& space, int key_index,
                        const Plan& plan, SearchShared& shared) {
   const SearchKey& key = space.keys[static_cast<std::size_t>(key_index)];
-  const std::vector<MicroBatchShape> sizes = micro_batch_shapes(plan);
   Shapes& shapes = of_type_.emplace_back();
-  shapes.reserve(sizes.size());
-  for (const MicroBatchShape& shape : sizes) {
-    const int samples = shape.samples;
+  shapes.reserve(samples_.size());
+  for (const int samples : samples_) {
     if (samples == key.micro_batch_size && plan.recompute == key.recompute) {
       // The key's own: shared without a count, since the space stays.
       shapes.emplace_back(std::shared_ptr<const SectionSums>(), &key.sums);
@@ -98,13 +97,10 @@ bool GroupPrices::recomputes() const {
                      [](const Shapes& shapes) { return shapes[0]->recompute.back() > 0; });
 }
 
-const SectionSums* GroupPrices::shape_of(int samples, const Plan& plan) const {
-  const std::vector<MicroBatchShape> sizes = micro_batch_shapes(plan);
-  const auto at = std::find_if(sizes.begin(), sizes.end(), [&](const MicroBatchShape& shape) {
-    return shape.samples == samples;
-  });
-  if (at == sizes.end()) return nullptr;
-  return of_type_[0][static_cast<std::size_t>(at - sizes.begin())].get();
+const SectionSums* GroupPrices::shape_of(int samples) const {
+  const auto at = std::find(samples_.begin(), samples_.end(), samples);
+  if (at == samples_.end()) return nullptr;
+  return of_type_[0][static_cast<std::size_t>(at - samples_.begin())].get();
 }
 
 template <class TimesOf>

@@ -29,7 +29,9 @@ class GroupPrices {
   // Likewise, of each type in the order of the ranks.
   [[nodiscard]] std::vector<const SectionSums*> types() const;
   // Of micro-batches of so many samples, on one type; null where the plan has none.
-  [[nodiscard]] const SectionSums* shape_of(int samples, const Plan& plan) const;
+  [[nodiscard]] const SectionSums* shape_of(int samples) const;
+  // The samples of micro-batches, as micro_batch_shapes(): the largest first.
+  [[nodiscard]] const std::vector<int>& samples() const { return samples_; }
   [[nodiscard]] const RankTables& tables() const { return *tables_; }
   [[nodiscard]] const PerRank<Bytes>& memory() const { return memory_; }
   [[nodiscard]] const PerRank<Bytes>& reserve() const { return reserve_; }
@@ -53,6 +55,7 @@ class GroupPrices {
   static std::vector<const SectionTable*> tables_of(const Shapes& shapes);
 
   std::vector<Shapes> of_type_;  // as RankRun, one by one
+  std::vector<int> samples_;
   std::string why_not_;
   std::optional<RankSums> sums_;
   std::optional<RankTables> tables_;

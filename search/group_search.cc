@@ -58,14 +58,24 @@ class GroupSearch {
       return true;
     }
     const std::int64_t micro_batches = first_load(work_.base).micro_batches;
-    if (work_.base.pipeline * kLeastGain > kFewChunks * micro_batches) return false;
+    const bool spares_much = work_.base.pipeline * kLeastGain > kFewChunks * micro_batches;
+    if (spares_much && stands_for_neighbours(choice.chunks)) return false;
     asked_.schedule = choice.kind->name;
     asked_.chunks = choice.chunks;
     asked_.stage_map = choice.kind->map;
     work_.result.rejected.add(
-        "more than 4 stages per rank, in a book: the bubble that they spare is too small", variants,
-        asked_);
+        spares_much
+            ? "more than 8 stages per rank, in a book: only four numbers per doubling are tried"
+            : "more than 4 stages per rank, in a book: the bubble that they spare is too small",
+        variants, asked_);
     return true;
+  }
+
+  // 5 .. 8, 10, 12, 14, 16, 20, .. : the next one spares at most a fifth of a small bubble more.
+  static bool stands_for_neighbours(int chunks) {
+    int most = 8;
+    while (most < chunks) most *= 2;
+    return chunks % (most / 8) == 0;
   }
 
   void try_schedule(const ScheduleChoice& choice) {
@@ -79,6 +89,9 @@ class GroupSearch {
       work_.result.rejected.add(why, variants, asked_);
     } else if (loses_before_counts(choice, asked_)) {
       work_.result.bounded += variants;
+    } else if (choice.kind->is_costly && is_too_large_for_book()) {
+      work_.note_possible();
+      work_.result.rejected.add(why_not_worked_out(asked_), variants, asked_);
     } else if (choice.kind->is_costly) {
       work_.note_possible();
       Plan plan = asked_;
@@ -86,6 +99,17 @@ class GroupSearch {
     } else {
       try_static(*choice.kind, asked_);
     }
+  }
+
+  // Of an automatic schedule: it alone would take more than all of a book's together.
+  [[nodiscard]] bool is_too_large_for_book() const {
+    const SearchRequest& request = work_.request;
+    if (request.sizes.size() < 2 || !request.bounds || !request.pins.schedules.empty()) {
+      return false;
+    }
+    const std::int64_t size = std::int64_t{asked_.stages()} * first_load(asked_).micro_batches;
+    return size > kMostArrangedInBook &&
+           work_.incumbents().to_lead(asked_.devices(), request.sizes.size());
   }
 
   // Empty when it can be searched.
@@ -305,6 +329,11 @@ class GroupSearch {
 };
 
 }  // namespace
+
+std::string why_not_worked_out(const Plan& plan) {
+  return "not worked out, since enough others were: name it with --schedule (" + plan.schedule +
+         ")";
+}
 
 void sort_contenders(std::vector<Contender>& contenders) {
   std::stable_sort(

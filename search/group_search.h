@@ -16,7 +16,9 @@
 #include "search/mixed_fill.h"
 #include "search/plan_program.h"
 #include "search/program_cache.h"
+#include "search/raised_sums.h"
 #include "search/rejections.h"
+#include "search/stash_bound.h"
 
 namespace penstock {
 
@@ -44,6 +46,10 @@ struct SearchShared {
       mixed_wirings;
   // (sections on the types of the plan, backward)
   Memo<std::pair<std::vector<const SectionSums*>, BackwardKind>, MixedFill> mixed_fills;
+  // (key of mode "none", mode, backward)
+  Memo<std::tuple<int, std::string, BackwardKind>, StashCurve> stash_curves;
+  // (key of mode "none", samples of the largest micro-batch, mode)
+  Memo<std::tuple<int, int, std::string>, RaisedSums> raised;
   // device -> recompute modes that the profile has
   Memo<std::string, std::vector<std::string>> recompute_modes;
   // (device, T, C, mode, samples): the short micro-batches
@@ -56,6 +62,12 @@ struct Contender {
   Duration step_time{};  // at least, by the compute of these cuts
   Duration bound{};      // no cuts are faster
 };
+
+// In a book automatic schedules are worked out for so many stages times micro-batches in all, but
+// where nothing else is known to fit.
+inline constexpr std::int64_t kMostArrangedInBook = std::int64_t{1} << 13;
+// The reason of those that would take more.
+std::string why_not_worked_out(const Plan& plan);
 
 // The fastest first; of equals those that were found first.
 void sort_contenders(std::vector<Contender>& contenders);

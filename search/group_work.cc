@@ -34,7 +34,7 @@ SearchShared::CountsKey counts_key(const Plan& plan, int counted_of_fewer) {
 ShortLast short_last_of(const GroupPrices& prices, const Plan& plan) {
   const ReplicaLoad load = first_load(plan);
   if (load.rest == 0 || plan.is_mixed() || !prices.why_not().empty()) return {};
-  return {prices.shape_of(load.rest, plan), load.micro_batches};
+  return {prices.shape_of(load.rest), load.micro_batches};
 }
 
 // Only receives that were moved back can cross sends (docs/schedules.md, "Time").
@@ -134,7 +134,7 @@ const std::vector<int>& GroupWork::balanced_cuts_of(const Plan& plan) {
   auto& known = balanced_[{plan.chunks, plan.stage_map, backward}];
   if (known) return *known;
   const auto cuts = [&] { return balanced_cuts(prices.sums(), plan, backward).value(); };
-  const int largest = micro_batch_shapes(plan).front().samples;
+  const int largest = prices.samples().front();
   if (plan.is_mixed()) {
     known = shared.mixed_balanced.get({group.mixed, largest, plan.chunks, plan.stage_map, backward},
                                       cuts);

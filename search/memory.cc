@@ -177,7 +177,21 @@ StageMemory::StageMemory(const RankSums& sums, const TiedParameters& ties,
   if (!alike) rank_of_stage_ = ranks_of_stages(held);
 }
 
+void StageMemory::remember_states() {
+  const auto ends = static_cast<std::size_t>(sections()) + 1;
+  states_.assign(ends * ends, -1);
+}
+
 std::int64_t StageMemory::state(int first, int end) const {
+  if (states_.empty()) return sum_of_state(first, end);
+  const auto ends = static_cast<std::size_t>(sections()) + 1;
+  std::int64_t& known =
+      states_[static_cast<std::size_t>(first) * ends + static_cast<std::size_t>(end)];
+  if (known < 0) known = sum_of_state(first, end);
+  return known;
+}
+
+std::int64_t StageMemory::sum_of_state(int first, int end) const {
   const SectionSums& sums = sums_[0];  // every device type has the same parameters
   HeldParameters parameters = sums.held(first, end);
   if (!monotone_) parameters.all -= ties_.repeated(first, end);  // monotone: nothing is repeated

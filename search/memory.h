@@ -41,6 +41,10 @@ class StageMemory : public StageLimit {
               const HeldCounts& held, const PerRank<Bytes>& reserve, const PerRank<Bytes>& capacity,
               const ShortLast& last = {});
 
+  // Keeps what runs of sections hold for the step once they are asked for: for one thread that asks
+  // for the same ones again and again.
+  void remember_states();
+
   // One stage's total when stage `stage` holds sections [first, end).
   [[nodiscard]] Bytes total(int stage, int first, int end) const;
   [[nodiscard]] bool fits(int stage, int first, int end) const override {
@@ -114,6 +118,7 @@ class StageMemory : public StageLimit {
     return (capacity_of(stage) - reserve_of(stage)).count / parts;
   }
   [[nodiscard]] std::int64_t state(int first, int end) const;
+  [[nodiscard]] std::int64_t sum_of_state(int first, int end) const;
   [[nodiscard]] std::int64_t peak(int stage, int first, int end) const;
   [[nodiscard]] std::int64_t activations(std::size_t rank, const Held& held, Run run) const;
   [[nodiscard]] std::int64_t buffers(int stage, int first, int end) const;
@@ -131,6 +136,7 @@ class StageMemory : public StageLimit {
   ShortLast last_;
   std::vector<int> rank_of_stage_;  // where ranks differ
   bool monotone_;
+  mutable std::vector<std::int64_t> states_;  // by first and end; less than 0: not known yet
 };
 
 }  // namespace penstock

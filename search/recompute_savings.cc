@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 
 #include "search/prefix_part.h"
 
@@ -26,17 +27,17 @@ std::int64_t saved_bytes(const SectionSums& kept, const SectionSums& again, int 
 
 }  // namespace
 
-RecomputeSavings::RecomputeSavings(const RankSums& kept, const RankSums& again,
-                                   const HeldCounts& held, const Plan& plan, BackwardKind backward)
-    : kept_(kept), again_(again), held_(held), plan_(plan), backward_(backward) {
-  for (int i = 0; i < kept[0].sections(); ++i) {
-    const std::int64_t saved = saved_bytes(kept[0], again[0], i, i + 1);
+double least_ns_per_byte(const SectionSums& kept, const SectionSums& again, BackwardKind backward) {
+  double least = std::numeric_limits<double>::infinity();
+  for (int i = 0; i < kept.sections(); ++i) {
+    const std::int64_t saved = saved_bytes(kept, again, i, i + 1);
     if (saved == 0) continue;
     const std::int64_t longer =
-        part(again[0].work_of(backward), i, i + 1) - part(kept[0].work_of(backward), i, i + 1);
-    ns_per_byte_ = std::min(ns_per_byte_, static_cast<double>(std::max<std::int64_t>(0, longer)) /
-                                              static_cast<double>(saved));
+        part(again.work_of(backward), i, i + 1) - part(kept.work_of(backward), i, i + 1);
+    least = std::min(
+        least, static_cast<double>(std::max<std::int64_t>(0, longer)) / static_cast<double>(saved));
   }
+  return least;
 }
 
 std::int64_t RecomputeSavings::work(std::size_t rank) const {

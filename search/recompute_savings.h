@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -16,11 +15,21 @@
 
 namespace penstock {
 
+// What a byte less takes, of the section that is cheapest; infinity when none saves anything.
+double least_ns_per_byte(const SectionSums& kept, const SectionSums& again, BackwardKind backward);
+
 class RecomputeSavings {
  public:
-  // Keeps all of them by reference. `kept`: mode "none", `again`: the other one.
+  // Keeps all of them by reference. `kept`: mode "none", `again`: the other one. `ns_per_byte`:
+  // least_ns_per_byte() of them.
   RecomputeSavings(const RankSums& kept, const RankSums& again, const HeldCounts& held,
-                   const Plan& plan, BackwardKind backward);
+                   const Plan& plan, BackwardKind backward, double ns_per_byte)
+      : kept_(kept),
+        again_(again),
+        held_(held),
+        plan_(plan),
+        backward_(backward),
+        ns_per_byte_(ns_per_byte) {}
 
   // Of one micro-batch, without recompute.
   [[nodiscard]] std::int64_t work(std::size_t rank) const;
@@ -42,7 +51,7 @@ class RecomputeSavings {
   const HeldCounts& held_;
   const Plan& plan_;
   BackwardKind backward_;
-  double ns_per_byte_ = std::numeric_limits<double>::infinity();  // of the section that is cheapest
+  double ns_per_byte_;
 };
 
 }  // namespace penstock

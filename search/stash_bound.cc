@@ -95,22 +95,30 @@ Duration stash_bound_of_either(const SectionSums& a, const SectionSums& b, Backw
 // saved is convex, with the slopes taken_s / saved_s in ascending order, so each of its pieces,
 // prolonged, bounds it: with k sections recomputed whole and the next one as far as need be,
 // P T >= M (W + taken_k + (A - saved_k - C P T / M) taken_s / saved_s).
-Duration stash_bound(const SectionSums& kept, const SectionSums& recomputed, BackwardKind backward,
-                     const StashRoom& room) {
+StashCurve::StashCurve(const SectionSums& kept, const SectionSums& recomputed,
+                       BackwardKind backward)
+    : work_(static_cast<double>(kept.work_of(backward).back())) {
   const std::vector<double> held = times_held(kept, backward, false);
-  const auto micro_batches = static_cast<double>(room.micro_batches);
-  const auto each = static_cast<double>(room.each.count);
-  double left = stash_time(kept, held);
-  double work = static_cast<double>(kept.work_of(backward).back());
-  double longest = micro_batches * work / room.ranks;
+  left_ = stash_time(kept, held);
+  double work = work_;
   for (const Saving& next : savings(kept, recomputed, backward, held)) {
     const double slope = next.taken / next.saved;
-    longest = std::max(longest,
-                       micro_batches * (work + left * slope) / (room.ranks * (1.0 + each * slope)));
-    left -= next.saved;
+    pieces_.push_back({work + left_ * slope, slope});
+    left_ -= next.saved;
     work += next.taken;
   }
-  longest = std::max(longest, micro_batches * std::max(left, 0.0) / (each * room.ranks));
+  left_ = std::max(left_, 0.0);
+}
+
+Duration StashCurve::least(const StashRoom& room) const {
+  const auto micro_batches = static_cast<double>(room.micro_batches);
+  const auto each = static_cast<double>(room.each.count);
+  double longest = micro_batches * work_ / room.ranks;
+  for (const Piece& piece : pieces_) {
+    longest =
+        std::max(longest, micro_batches * piece.taken / (room.ranks * (1.0 + each * piece.slope)));
+  }
+  longest = std::max(longest, micro_batches * left_ / (each * room.ranks));
   return rounded_down(longest);
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "core/values/units.h"
 #include "search/section_sums.h"
@@ -24,10 +25,22 @@ Duration stash_bound(const SectionSums& sums, BackwardKind backward, const Stash
 Duration stash_bound_of_either(const SectionSums& a, const SectionSums& b, BackwardKind backward,
                                const StashRoom& room);
 
-// Every section may hold what `kept` says, or what `recomputed` does for the time that this takes
-// more; of the choices the fastest counts, parts of sections included. It bounds the mean work of a
-// rank and what all ranks hold, together.
-Duration stash_bound(const SectionSums& kept, const SectionSums& recomputed, BackwardKind backward,
-                     const StashRoom& room);
+// For any room: every section may hold what `kept` says, or what `recomputed` does for the time
+// that this takes more; of the choices the fastest counts, parts of sections included. It bounds
+// the mean work of a rank and what all ranks hold, together.
+class StashCurve {
+ public:
+  StashCurve(const SectionSums& kept, const SectionSums& recomputed, BackwardKind backward);
+  [[nodiscard]] Duration least(const StashRoom& room) const;
+
+ private:
+  struct Piece {
+    double taken = 0.0;  // ns, where nothing may be held
+    double slope = 0.0;  // ns that a byte-nanosecond spares
+  };
+  double work_ = 0.0;  // ns, where all may be held
+  double left_ = 0.0;  // byte-nanoseconds, where all recompute
+  std::vector<Piece> pieces_;
+};
 
 }  // namespace penstock

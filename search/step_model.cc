@@ -6,7 +6,8 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <set>
+#include <iterator>
+#include <tuple>
 #include <utility>
 
 namespace penstock {
@@ -107,30 +108,42 @@ std::vector<StepModel::Scored> StepModel::moves_from(const std::vector<int>& cut
       moves.push_back({step[from * stages_ + to], {static_cast<int>(from), static_cast<int>(to)}});
     }
   }
-  std::stable_sort(moves.begin(), moves.end(),
-                   [](const Scored& a, const Scored& b) { return a.step < b.step; });
   return moves;
+}
+
+bool StepModel::comes_later(const Scored& a, const Scored& b) {
+  const auto key = [](const Scored& one) {
+    return std::tuple(one.step, one.move.from, one.move.to);
+  };
+  return key(b) < key(a);
 }
 
 std::optional<StepModel::Next> StepModel::least_near(const std::vector<int>& cuts,
                                                      const Admits& fits,
                                                      const Admits& counts) const {
   std::optional<Next> least;
-  std::set<std::vector<int>> been{cuts};
-  std::vector<int> at = cuts;
+  std::vector<std::vector<int>> been{cuts};
+  std::vector<int> at = cuts, next;
   for (int moved = 0; moved < kReach; ++moved) {
     std::vector<int> on;
-    for (const auto& [step, move] : moves_from(at)) {
+    // Mostly a few of many moves are looked at: a heap gives the next one when it is asked for.
+    std::vector<Scored> moves = moves_from(at);
+    std::make_heap(moves.begin(), moves.end(), comes_later);
+    for (auto left = moves.end(); left != moves.begin(); --left) {
+      std::pop_heap(moves.begin(), left, comes_later);
+      const auto& [step, move] = *std::prev(left);
       const bool may_be_least = !least || step < least->step;
       if (!on.empty() && !may_be_least) break;
-      std::vector<int> next = at;
+      next = at;
       make_move(move, next);
-      if (been.contains(next) || !fits(next)) continue;
+      if (std::find(been.begin(), been.end(), next) != been.end()) continue;
+      const bool is_least = may_be_least && counts(next);
+      if ((!on.empty() && !is_least) || !fits(next)) continue;
       if (on.empty()) on = next;
-      if (may_be_least && counts(next)) least = Next{std::move(next), step};
+      if (is_least) least = Next{next, step};
     }
     if (on.empty()) break;
-    been.insert(on);
+    been.push_back(on);
     at = std::move(on);
   }
   return least;

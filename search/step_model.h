@@ -48,9 +48,12 @@ class StepModel {
     double step = 0;
     CutMove move;
   };
+  // In the order of the steps; of equal ones in that of the stages.
+  static bool comes_later(const Scored& a, const Scored& b);
 
   [[nodiscard]] double work(std::size_t stage, const std::vector<int>& cuts) const;
   [[nodiscard]] double section_work(std::size_t stage, int section) const;
+  // In no order.
   [[nodiscard]] std::vector<Scored> moves_from(const std::vector<int>& cuts) const;
 
   std::size_t stages_;

@@ -158,7 +158,7 @@ TEST_CASE("no replay beats its bounds, whatever the plan, the prices and the exe
                          Bytes{room.count / plan.pipeline + 1}};
     const Duration held = stash_bound(sums, split, mean);
     REQUIRE(held <= step);
-    REQUIRE(stash_bound(sums, sums, split, mean) <= step);
+    REQUIRE(StashCurve(sums, sums, split).least(mean) <= step);
     if (held * 5 > step) ++well_filled;
     ++replayed;
     if (priced == step) ++tight;

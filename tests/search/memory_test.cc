@@ -209,6 +209,8 @@ TEST_CASE("a stage and a rank weigh the same before and after their cuts are pri
     const HeldCounts held(live);
     const StageMemory memory(sums[0], ties, {model.training, plan.zero1 ? plan.weight_copies() : 1},
                              held, cluster.reserve, cluster.device.memory);
+    StageMemory remembering = memory;
+    remembering.remember_states();
     // Bytes between measured points are random: a short micro-batch may hold more than a full one,
     // which only the prices know.
     const bool one_shape = shapes.size() == 1;
@@ -216,6 +218,8 @@ TEST_CASE("a stage and a rank weigh the same before and after their cuts are pri
       const auto rank = static_cast<std::size_t>(r);
       const Bytes total = memory.total_of_rank(rank, plan.cuts);
       CHECK((one_shape ? total == use[rank].total() : total <= use[rank].total()));
+      CHECK(remembering.total_of_rank(rank, plan.cuts) == total);  // asked for, and
+      CHECK(remembering.total_of_rank(rank, plan.cuts) == total);  // asked for again
       if (plan.chunks == 1) {
         CHECK(memory.total(r, plan.cuts[rank], plan.cuts[rank + 1]) == total);
       }

@@ -54,7 +54,7 @@ TEST_CASE("recompute is weighed against what it lets a rank hold") {
   const SectionSums kept = sums_of_given(sections, false), again = sums_of_given(sections, true);
   const StashRoom room{1000, 1, Bytes{4}};
   CHECK(stash_bound(kept, BackwardKind::kFused, room) == Duration{13'499});
-  CHECK(stash_bound(kept, again, BackwardKind::kFused, room) == Duration{6'749});
+  CHECK(StashCurve(kept, again, BackwardKind::kFused).least(room) == Duration{6'749});
 }
 
 // F = 1, B = 2 and 6 bytes, or F = 2, B = 2 and 4 bytes: at least 3 and 4, held for 6 and 3 on one
@@ -83,7 +83,7 @@ TEST_CASE("no choice of sections that recompute is faster than the bound") {
     const SectionSums kept = sums_of_given(sections, false), again = sums_of_given(sections, true);
     const StashRoom room{random.between(100, 1000), random.between(1, 4),
                          Bytes{random.between(1, 30)}};
-    const Duration bound = stash_bound(kept, again, BackwardKind::kFused, room);
+    const Duration bound = StashCurve(kept, again, BackwardKind::kFused).least(room);
     Duration fastest = Duration::max();
     for (unsigned chosen = 0; chosen < 1U << sections.size(); ++chosen) {
       double held = 0.0, work = 0.0, behind = 0.0;
