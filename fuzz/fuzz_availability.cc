@@ -18,6 +18,13 @@ void check_recording(const Availability& recording) {
   for (const AvailabilityChange& change : recording.changes) {
     require(change.at > last && change.at <= recording.end, "changes out of order");
     require(change.gpus >= 0, "fewer GPUs than none");
+    require(change.of_types.size() == recording.types.size(), "types that are not counted");
+    int sum = 0;
+    for (const int gpus : change.of_types) {
+      require(gpus >= 0, "fewer GPUs of a type than none");
+      sum += gpus;
+    }
+    require(recording.types.empty() || sum == change.gpus, "types that do not add up");
     last = change.at;
   }
 }

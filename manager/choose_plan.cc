@@ -34,23 +34,37 @@ std::vector<PlanPage> pages_of(const JobRules& rules, const JobState& state) {
   return pages;
 }
 
-std::vector<Rung> rungs_of(const std::vector<PlanPage>& pages) {
+std::vector<int> gpus_of(const PlanPage& page, const std::vector<std::string>& types) {
+  std::vector<int> gpus(types.size(), 0);
+  for (const RanksOfType& each : page.devices) {
+    const auto type = std::ranges::find(types, each.device);
+    if (type != types.end()) gpus[static_cast<std::size_t>(type - types.begin())] += each.ranks;
+  }
+  return gpus;
+}
+
+std::vector<Rung> rungs_of(const std::vector<PlanPage>& pages,
+                           const std::vector<std::string>& types) {
   std::vector<Rung> rungs;
   rungs.reserve(pages.size());
-  for (const PlanPage& page : pages) rungs.push_back({page.gpus, page.step});
+  for (const PlanPage& page : pages) {
+    rungs.push_back({page.gpus, page.step, gpus_of(page, types)});
+  }
   return useful_rungs(std::move(rungs));
 }
 
-const PlanPage& page_of(const std::vector<PlanPage>& pages, const Rung& rung) {
+const PlanPage& page_of(const std::vector<PlanPage>& pages, const std::vector<std::string>& types,
+                        const Rung& rung) {
   return *std::ranges::find_if(pages, [&](const PlanPage& page) {
-    return page.gpus == rung.gpus && page.step == rung.step;
+    return page.gpus == rung.gpus && page.step == rung.step &&
+           gpus_of(page, types) == rung.of_types;
   });
 }
 
 // As seen, since they know what a checkpoint makes them stand still; before that as if it were all
 // that it takes.
 Duration interval_of_ranks(const JobState& state, UtcTime now) {
-  if (state.kept_interval) return *state.kept_interval;
+  if (const auto seen = state.kept_interval()) return *seen;
   return background_interval(state.write_time, state.write_time, mean_between_losses(state, now));
 }
 
@@ -76,19 +90,57 @@ int gpus_of(const std::vector<JobMachine>& machines) {
   return gpus;
 }
 
-ChosenPlan placed(const PlanPage& page, const std::vector<JobMachine>& machines) {
+// Where a plan's ranks may go, machine after machine.
+class Slots {
+ public:
+  explicit Slots(const std::vector<JobMachine>& machines) : machines_(machines) {}
+
+  // The next GPU, of this type where one is named; nothing when none is left.
+  std::optional<PlacedRank> next(const std::string& device) {
+    Place& place = next_[device];
+    while (place.machine < machines_.size()) {
+      const JobMachine& machine = machines_[place.machine];
+      const bool is_of_type = device.empty() || machine.device == device;
+      if (is_of_type && place.local < machine.gpus) {
+        PlacedRank rank;
+        rank.machine = machine.name;
+        rank.local_rank = place.local++;
+        slow_factor_ = std::max(slow_factor_, machine.slow_factor);
+        return rank;
+      }
+      place = {place.machine + 1, 0};
+    }
+    return std::nullopt;
+  }
+  // Of the slowest machine that was used.
+  [[nodiscard]] double slow_factor() const { return slow_factor_; }
+
+ private:
+  struct Place {
+    std::size_t machine = 0;
+    int local = 0;
+  };
+  const std::vector<JobMachine>& machines_;
+  std::map<std::string, Place> next_;
+  double slow_factor_ = 1.0;
+};
+
+// Nothing where there are too few GPUs, or too few of one type.
+std::optional<ChosenPlan> placed(const PlanPage& page, const std::vector<JobMachine>& machines) {
   ChosenPlan chosen;
   chosen.page = page;
-  for (const JobMachine& machine : machines) {
-    for (int local = 0; local < machine.gpus && std::ssize(chosen.ranks) < page.gpus; ++local) {
-      PlacedRank rank;
-      rank.rank = static_cast<int>(std::ssize(chosen.ranks));
-      rank.machine = machine.name;
-      rank.local_rank = local;
-      chosen.ranks.push_back(std::move(rank));
-      chosen.slow_factor = std::max(chosen.slow_factor, machine.slow_factor);
+  Slots slots(machines);
+  std::vector<RanksOfType> devices = page.devices;
+  if (devices.empty()) devices.push_back({"", page.gpus});
+  for (const RanksOfType& each : devices) {
+    for (int i = 0; i < each.ranks; ++i) {
+      std::optional<PlacedRank> rank = slots.next(each.device);
+      if (!rank) return std::nullopt;
+      rank->rank = static_cast<int>(std::ssize(chosen.ranks));
+      chosen.ranks.push_back(*std::move(rank));
     }
   }
+  chosen.slow_factor = slots.slow_factor();
   return chosen;
 }
 
@@ -96,11 +148,9 @@ ChosenPlan placed(const PlanPage& page, const std::vector<JobMachine>& machines)
 std::optional<ChosenPlan> fastest(const std::vector<PlanPage>& pages,
                                   const std::vector<JobMachine>& machines) {
   std::optional<ChosenPlan> best;
-  const int gpus = gpus_of(machines);
   for (const PlanPage& page : pages) {
-    if (page.gpus > gpus) continue;
-    ChosenPlan its = placed(page, machines);
-    if (!best || its.step() < best->step()) best = std::move(its);
+    std::optional<ChosenPlan> its = placed(page, machines);
+    if (its && (!best || its->step() < best->step())) best = std::move(its);
   }
   return best;
 }
@@ -132,13 +182,19 @@ std::optional<ChosenPlan> faster_of(std::optional<ChosenPlan> one,
 class Remembering {
  public:
   Remembering(const JobRules& rules, const JobState& state, UtcTime now)
-      : state_(state), pages_(pages_of(rules, state)), rungs_(rungs_of(pages_)) {
+      : state_(state),
+        types_(rules.types),
+        pages_(pages_of(rules, state)),
+        rungs_(rungs_of(pages_, types_)) {
     Availability recording;
+    recording.types = types_;
     std::map<std::string, int> ids;
     for (const SeenChange& seen : state.history) {
       AvailabilityChange change;
       change.at = seen.at - state.created;
       change.gpus = seen.gpus;
+      change.of_types = seen.of_types;
+      change.of_types.resize(types_.size(), 0);
       for (const std::string& name : seen.lost) {
         if (const auto id = ids.find(name); id != ids.end()) change.lost.push_back(id->second);
       }
@@ -153,24 +209,43 @@ class Remembering {
     policy_ = expected_gain_policy(recording, rungs_, costs_of(rules, state, now));
     for (std::size_t i = 0; i < recording.changes.size(); ++i) {
       const AvailabilityChange& change = recording.changes[i];
-      policy_->decide({change.at, change.gpus, &change, rung_on(state.history[i].running)});
+      policy_->decide({change.at,
+                       change.gpus,
+                       &change,
+                       rung_on(state.history[i].running, state.history[i].page),
+                       {},
+                       change.of_types});
     }
   }
 
-  Decision ask(int gpus, std::optional<int> running, UtcTime now) {
-    return policy_->decide({now - state_.created, gpus, nullptr, rung_on(running)});
+  // `running`: the GPUs of the plan that runs; `its_page`: where it stands.
+  Decision ask(const std::vector<JobMachine>& machines, std::optional<int> running,
+               std::optional<int> its_page, UtcTime now) {
+    const std::vector<int> of_types = gpus_by_type(types_, machines);
+    return policy_->decide({now - state_.created,
+                            gpus_of(machines),
+                            nullptr,
+                            rung_on(running, its_page),
+                            {},
+                            of_types});
   }
   [[nodiscard]] const PlanPage& page(std::size_t rung) const {
-    return page_of(pages_, rungs_[rung]);
+    return page_of(pages_, types_, rungs_[rung]);
   }
 
  private:
-  [[nodiscard]] std::optional<std::size_t> rung_on(std::optional<int> gpus) const {
+  [[nodiscard]] std::optional<std::size_t> rung_on(std::optional<int> gpus,
+                                                   std::optional<int> number) const {
     if (!gpus) return std::nullopt;
-    return fastest_rung(rungs_, *gpus);
+    if (types_.empty()) return fastest_rung(rungs_, *gpus);
+    const auto its =
+        std::ranges::find_if(pages_, [&](const PlanPage& page) { return page.page == number; });
+    if (its == pages_.end()) return std::nullopt;
+    return fastest_rung(rungs_, its->gpus, gpus_of(*its, types_));
   }
 
   const JobState& state_;
+  const std::vector<std::string>& types_;
   const std::vector<PlanPage> pages_;
   const std::vector<Rung> rungs_;
   std::unique_ptr<ChangePolicy> policy_;
@@ -218,6 +293,17 @@ bool asks_about_slow(const JobRules& rules, const JobState& state) {
 
 }  // namespace
 
+std::vector<int> gpus_by_type(const std::vector<std::string>& types,
+                              const std::vector<JobMachine>& machines) {
+  std::vector<int> gpus(types.size(), 0);
+  for (const JobMachine& machine : machines) {
+    const auto type = std::ranges::find(types, machine.device);
+    if (type == types.end()) continue;
+    gpus[static_cast<std::size_t>(type - types.begin())] += machine.gpus;
+  }
+  return gpus;
+}
+
 Duration mean_between_losses(const JobState& state, UtcTime now) {
   return std::max(Duration{1}, (now - state.created + kPriorLife) / (state.breaks + 1));
 }
@@ -239,10 +325,10 @@ std::vector<JobMachine> usable_machines(const JobState& state, UtcTime now) {
 std::optional<ChosenPlan> plan_to_start(const JobRules& rules, const JobState& state, UtcTime now) {
   const std::vector<JobMachine> machines = usable_machines(state, now);
   Remembering policy(rules, state, now);
-  const Decision decision = policy.ask(gpus_of(machines), std::nullopt, now);
+  const Decision decision = policy.ask(machines, std::nullopt, std::nullopt, now);
   if (!decision.rung) return std::nullopt;
   std::optional<ChosenPlan> chosen = placed(policy.page(*decision.rung), machines);
-  if (chosen->slow_factor > 1.0) chosen = fastest(pages_of(rules, state), machines);
+  if (!chosen || chosen->slow_factor > 1.0) chosen = fastest(pages_of(rules, state), machines);
   return faster_of(std::move(chosen), tailored(state, machines));
 }
 
@@ -261,11 +347,16 @@ BetterPlan better_plan(const JobRules& rules, const JobState& state, UtcTime now
   }
   Remembering policy(rules, state, now);
   const int used = static_cast<int>(state.generation.ranks.size());
-  const Decision decision = policy.ask(gpus_of(machines), used, now);
-  if (decision.rung && policy.page(*decision.rung).gpus > used) {
-    ChosenPlan chosen = placed(policy.page(*decision.rung), machines);
-    if (chosen.step() < running && pays_before_the_end(rules, state, running, chosen.step())) {
-      const std::string reason = words_of(chosen, running);
+  const Decision decision = policy.ask(machines, used, state.generation.page, now);
+  const bool is_other =
+      decision.rung &&
+      (policy.page(*decision.rung).gpus > used ||
+       (!rules.types.empty() && policy.page(*decision.rung).page != state.generation.page));
+  if (is_other) {
+    std::optional<ChosenPlan> chosen = placed(policy.page(*decision.rung), machines);
+    if (chosen && chosen->step() < running &&
+        pays_before_the_end(rules, state, running, chosen->step())) {
+      const std::string reason = words_of(*chosen, running);
       return {std::move(chosen), std::nullopt, reason};
     }
   }

@@ -19,6 +19,10 @@ struct ChosenPlan {
   [[nodiscard]] Duration step() const { return scaled(page.step, slow_factor); }
 };
 
+// How many GPUs of each type the machines have.
+std::vector<int> gpus_by_type(const std::vector<std::string>& types,
+                              const std::vector<JobMachine>& machines);
+
 // Machines that a new generation may use: those that will not be gone before a start has paid.
 std::vector<JobMachine> usable_machines(const JobState& state, UtcTime now);
 

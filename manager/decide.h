@@ -17,9 +17,10 @@ namespace penstock {
 // What does not change while a job lives.
 struct JobRules {
   JobFile job;
-  std::vector<PlanPage> pages;  // of the book, ascending by GPUs; one at least
-  Duration write{};             // of a checkpoint, until it is measured
-  bool advised = false;         // SlowAdvised follows when ranks are found to be slow
+  std::vector<PlanPage> pages;       // of the book, ascending by GPUs; one at least
+  std::vector<std::string> types{};  // of devices, where the book counts them
+  Duration write{};                  // of a checkpoint, until it is measured
+  bool advised = false;              // SlowAdvised follows when ranks are found to be slow
 };
 
 // Of a job that was never seen before. `token`: which its ranks share.

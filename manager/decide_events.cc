@@ -15,20 +15,30 @@ constexpr int kBadInputCode = 2;  // of a rank: trying again would not help
 
 }  // namespace
 
-void Decider::join(const std::string& name, int gpus) {
+void Decider::join(const std::string& name, int gpus, const std::string& device) {
   if (next().has_ended()) return;
+  if (!rules_.types.empty() && std::ranges::find(rules_.types, device) == rules_.types.end()) {
+    return log("ignore", "The book has no plans for " +
+                             (device.empty() ? std::string("GPUs whose type nobody has said")
+                                             : "GPUs of type " + device) +
+                             ", only for " + joined(rules_.types, ", ") + ".");
+  }
   if (JobMachine* known = machine(name)) {
     known->gone_by.reset();
+    if (known->device != device && !rules_.types.empty()) {
+      return log("ignore", "It was there already, with GPUs of type " + known->device + ".");
+    }
     if (known->gpus == gpus) return log("ignore", "It was there already.");
     known->gpus = gpus;
     remember({}, {});
     return fits_still(name, gpus);
   }
-  JobMachine joined;
-  joined.name = name;
-  joined.gpus = gpus;
-  joined.since = now_;
-  next().machines.push_back(std::move(joined));
+  JobMachine added;
+  added.name = name;
+  added.gpus = gpus;
+  added.device = device;
+  added.since = now_;
+  next().machines.push_back(std::move(added));
   std::ranges::sort(next().machines, {}, &JobMachine::name);
   remember({name}, {});
   log("note", "The job has " + count_of(std::ssize(next().machines), "machine") + " now.");
@@ -89,7 +99,7 @@ void Decider::lose(const std::string& name, const std::string& reason) {
   remember({}, {name});
   if (!used) return log("note", "The job did not use it.");
   if (up()) {
-    follow("machine " + name + " is gone: " + reason, WayToEnd::kLostPeer, false);
+    follow("machine " + name + " is gone: " + reason, WayToEnd::kLostUnseen, false);
   } else {
     log("note", "The ranks are ending anyway.");
   }
@@ -107,6 +117,10 @@ void Decider::remember(std::vector<std::string> added, std::vector<std::string> 
   change.lost = std::move(lost);
   const bool runs = up() && std::ranges::none_of(generation().ranks, &PlacedRank::ended);
   if (runs) change.running = static_cast<int>(generation().ranks.size());
+  if (!rules_.types.empty()) {
+    if (runs) change.page = generation().page;
+    change.of_types = gpus_by_type(rules_.types, next().machines);
+  }
   history.push_back(std::move(change));
   if (history.size() > kMostRemembered) history.erase(history.begin());
   next().look_again = now_;
@@ -203,20 +217,17 @@ void Decider::handle(const CheckpointWritten& event) {
   if (next().stopping) note_what_is_kept();
 }
 
-// Of those that the ranks write on their own, every so many steps whatever is written between:
-// neither the last one of a generation, nor what survivors write, nor one that was asked for. The
-// interval around the latter is not counted, since what was asked for may have failed.
+// Whoever asked for it: neither the last one of a generation, nor what survivors write, since what
+// ended it did not wait for a checkpoint.
 void Decider::note_interval(const CheckpointWritten& event) {
   if (!is_current(event.generation) || next().stopping) return;
   if (std::ranges::any_of(generation().ranks, &PlacedRank::ended)) return;
   std::optional<UtcTime>& before = generation().checkpointed;
-  std::optional<UtcTime>& asked = generation().checkpoint_asked;
-  if (asked && now_ - event.took.value_or(Duration{}) >= *asked) {
-    asked.reset();
-    before.reset();
-    return;
+  if (before && now_ > *before) {
+    std::vector<Duration>& intervals = next().kept_intervals;
+    intervals.push_back(now_ - *before);
+    if (intervals.size() > JobState::kIntervals) intervals.erase(intervals.begin());
   }
-  if (before && now_ > *before) next().kept_interval = now_ - *before;
   before = now_;
 }
 
@@ -239,7 +250,14 @@ void Decider::handle(const RankEnded& event) {
 }
 
 std::string Decider::last_words(const RankEnded& event) {
-  return event.last_words.empty() ? "" : ": " + event.last_words;
+  return event.last_words.empty() ? "" : "; it said last: " + event.last_words;
+}
+
+// One that was killed is seen to end before the others have noticed; one that ends by itself has
+// noticed that another one is silent.
+WayToEnd Decider::way_of_loss(const RankEnded& event) {
+  if (event.code.has_value() && event.signal == 0) return WayToEnd::kSilentPeer;
+  return event.code.has_value() || event.signal != 0 ? WayToEnd::kLostPeer : WayToEnd::kLostUnseen;
 }
 
 // Of a generation that nobody told to end.
@@ -251,10 +269,7 @@ void Decider::first_end(const RankEnded& event) {
     stop(AfterStop::kStartAgain, ProcessSignal::kCheckpointAndExit,
          "somebody else told rank " + std::to_string(event.rank) + " to end");
   } else {
-    // One that was killed is seen to end before the others have noticed.
-    const bool by_itself = event.code.has_value() && event.signal == 0;
-    follow(words_of(event_) + last_words(event),
-           by_itself ? WayToEnd::kSilentPeer : WayToEnd::kLostPeer, true);
+    follow(words_of(event_) + last_words(event), way_of_loss(event), true);
   }
 }
 
@@ -281,7 +296,13 @@ void Decider::obey(const CommandGiven& command) {
       if (command.machine.empty() || command.gpus < 1) {
         return answer(command, false, "a machine that joins needs a name and at least one GPU");
       }
-      join(command.machine, command.gpus);
+      if (!rules_.types.empty() &&
+          std::ranges::find(rules_.types, command.device) == rules_.types.end()) {
+        return answer(command, false,
+                      "the book counts device types, and a machine that joins needs one of them: " +
+                          joined(rules_.types, ", "));
+      }
+      join(command.machine, command.gpus, command.device);
       return answer(command, true, command.machine + " has joined");
     case CommandKind::kLeave:
     case CommandKind::kPreempt:
@@ -313,9 +334,6 @@ void Decider::checkpoint(const CommandGiven& command) {
 }
 
 void Decider::ask_checkpoint(const std::string& reason) {
-  // What is written next may be what was asked for before: no interval ends with it.
-  if (generation().checkpoint_asked) generation().checkpointed.reset();
-  generation().checkpoint_asked = now_;
   decision_.acts.emplace_back(SignalRanks{generation().number, ProcessSignal::kCheckpoint, ""});
   log("checkpoint", "The ranks write a checkpoint and go on: " + reason + ".");
 }

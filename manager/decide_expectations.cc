@@ -16,6 +16,9 @@ namespace {
 
 constexpr Duration kAtOnce = std::chrono::milliseconds(250);
 constexpr Duration kToSeeAnEnd = std::chrono::milliseconds(500);
+constexpr Duration kToNotice = std::chrono::seconds(3);  // that a peer is lost
+
+bool is_loss(WayToEnd way) { return way == WayToEnd::kLostPeer || way == WayToEnd::kLostUnseen; }
 
 void learn(std::vector<Duration>& known, Duration measured) {
   known.push_back(std::max(Duration{1}, measured));
@@ -24,19 +27,17 @@ void learn(std::vector<Duration>& known, Duration measured) {
 
 }  // namespace
 
-// Until it has been measured: what a checkpoint takes where one is written; ranks look for 3 s who
-// is lost; one that hangs is killed after 2 s, and a look at the machines sees the end of ranks
+// Nothing is known but constants: what a checkpoint takes where one is written; ranks look for 3 s
+// who is lost; one that hangs is killed after 2 s, and a look at the machines sees the end of ranks
 // after half a second.
-Duration Decider::time_to_end() const {
-  if (!ranks_live()) return {};
-  const JobState& state = decision_.next;
-  const WayToEnd way = state.stopping->way;
-  if (const auto known = state.change_times.end(way)) return *known;
+Duration Decider::assumed_end(WayToEnd way) const {
   switch (way) {
     case WayToEnd::kTold:
-      return step_time() + state.write_time;
+      return step_time() + decision_.next.write_time;
     case WayToEnd::kLostPeer:
-      return std::chrono::seconds(3);
+      return kToNotice;
+    case WayToEnd::kLostUnseen:
+      return kToNotice - kToSeeAnEnd;
     case WayToEnd::kSilentPeer:
       return std::chrono::seconds(2) + kToSeeAnEnd;
     case WayToEnd::kKilled:
@@ -45,6 +46,24 @@ Duration Decider::time_to_end() const {
       break;
   }
   return {};
+}
+
+// Of a way that was never met, as much later than assumed as the others were: these ranks, on these
+// machines, take their time to exit, whatever made them.
+Duration Decider::time_to_end() const {
+  if (!ranks_live()) return {};
+  const ChangeTimes& times = decision_.next.change_times;
+  const WayToEnd way = decision_.next.stopping->way;
+  if (const auto known = times.end(way)) return *known;
+  std::vector<Duration> later;
+  for (std::size_t other = 0; other < kWaysToEnd; ++other) {
+    const auto its = static_cast<WayToEnd>(other);
+    const auto known = times.end(its);
+    if (known && its != WayToEnd::kFailedStart) {
+      later.push_back(std::max(Duration{}, *known - assumed_end(its)));
+    }
+  }
+  return assumed_end(way) + ChangeTimes::typical(later).value_or(Duration{});
 }
 
 // As with the number of ranks that is nearest, and as busy as the machines were the last times.
@@ -85,13 +104,12 @@ void Decider::rethink_expectation(const RankEnded& event) {
   if (!next().expected || stopping.killed) return;
   const bool as_told = event.code == 0 || event.code == kStoppedCode;
   if (stopping.way == WayToEnd::kTold && !as_told) {
-    const bool by_itself = event.code.has_value() && event.signal == 0;
-    stopping.way = by_itself ? WayToEnd::kSilentPeer : WayToEnd::kLostPeer;
+    stopping.way = way_of_loss(event);
     stopping.began = now_;
     expect_first_step();
     log("follow",
         "A rank did not exit as it was told: the others may be waiting for it." + expectation());
-  } else if (stopping.way == WayToEnd::kLostPeer && !ranks_live() && now_ > stopping.began &&
+  } else if (is_loss(stopping.way) && !ranks_live() && now_ > stopping.began &&
              now_ - stopping.began < kAtOnce) {
     expect_first_step();
     log("follow", "All ranks were lost together." + expectation());
@@ -115,7 +133,7 @@ void Decider::learn_end() {
   // Nobody was left who had to notice that a peer was lost.
   const bool some_noticed = std::ranges::any_of(
       generation().ranks, [](const PlacedRank& rank) { return rank.code.has_value(); });
-  if (stopping.way == WayToEnd::kLostPeer && !some_noticed) return;
+  if (is_loss(stopping.way) && !some_noticed) return;
   learn(next().change_times.ends.at(static_cast<std::size_t>(stopping.way)), took);
 }
 

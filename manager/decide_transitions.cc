@@ -51,12 +51,22 @@ bool Decider::try_start() {
 }
 
 bool Decider::wait_for_machines() {
+  const std::vector<JobMachine> usable = usable_machines(next(), now_);
   int gpus = 0;
-  for (const JobMachine& each : usable_machines(next(), now_)) gpus += each.gpus;
+  for (const JobMachine& each : usable) gpus += each.gpus;
   if (next().expected) next().expected->waited = true;
   std::string why = "the smallest plan of the book needs " +
                     count_of(rules_.pages.front().gpus, "GPU") + ", and there " +
                     (gpus == 1 ? "is " : "are ") + std::to_string(gpus);
+  if (!rules_.types.empty()) {
+    const std::vector<int> counts = gpus_by_type(rules_.types, usable);
+    std::vector<std::string> there;
+    there.reserve(counts.size());
+    for (std::size_t t = 0; t < counts.size(); ++t) {
+      there.push_back(std::to_string(counts[t]) + " " + rules_.types[t]);
+    }
+    why = "no plan of the book fits " + joined(there, ", ");
+  }
   if (why == next().why) return false;
   next().why = std::move(why);
   log("wait", "The job waits for machines: " + next().why + ".");

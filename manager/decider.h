@@ -37,8 +37,8 @@ class Decider {
   // The books.
 
   void handle(const TimePassed& /*event*/) {}
-  void handle(const MachineJoined& event) { join(event.machine, event.gpus); }
-  void join(const std::string& name, int gpus);
+  void handle(const MachineJoined& event) { join(event.machine, event.gpus, event.device); }
+  void join(const std::string& name, int gpus, const std::string& device);
   void fits_still(const std::string& name, int gpus);
   void handle(const MachineLeaves& event) { announce(event.machine, event.gone_by); }
   bool announce(const std::string& name, UtcTime gone_by);
@@ -57,6 +57,7 @@ class Decider {
   void note_interval(const CheckpointWritten& event);
   void handle(const RankEnded& event);
   static std::string last_words(const RankEnded& event);
+  static WayToEnd way_of_loss(const RankEnded& event);
   void first_end(const RankEnded& event);
 
   // The ends of a generation.
@@ -76,6 +77,7 @@ class Decider {
   void rethink_expectation(const RankEnded& event);
   [[nodiscard]] std::string expectation() const;
   [[nodiscard]] Duration time_to_end() const;
+  [[nodiscard]] Duration assumed_end(WayToEnd way) const;
   [[nodiscard]] std::optional<Duration> time_to_start(int ranks) const;
   void learn_end();
   void learn_start(Duration first_step);

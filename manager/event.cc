@@ -21,7 +21,8 @@ std::string gpus_text(int gpus) { return std::to_string(gpus) + (gpus == 1 ? " G
 struct Words {
   std::string operator()(const TimePassed&) const { return "time passed"; }
   std::string operator()(const MachineJoined& e) const {
-    return "machine " + e.machine + " joined with " + gpus_text(e.gpus);
+    return "machine " + e.machine + " joined with " + gpus_text(e.gpus) +
+           (e.device.empty() ? "" : " of type " + e.device);
   }
   std::string operator()(const MachineLeaves& e) const {
     return "machine " + e.machine + " will be gone by " + to_text(e.gone_by) +
@@ -62,7 +63,9 @@ struct Words {
     return "a checkpoint of step " + std::to_string(e.step) + " was written";
   }
   std::string operator()(const CommandGiven& e) const {
-    return "command " + e.id + " of " + e.who + ": " + std::string(name_of(e.kind)) +
+    // A signal has no id but its name and time.
+    const std::string id = e.id.starts_with(e.who) ? "" : e.id + " ";
+    return "command " + id + "of " + e.who + ": " + std::string(name_of(e.kind)) +
            (e.machine.empty() ? "" : " " + e.machine);
   }
 };

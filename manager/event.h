@@ -18,6 +18,7 @@ namespace penstock {
 struct MachineJoined {
   std::string machine;
   int gpus = 1;
+  std::string device{};  // its type; empty: nobody said
   bool operator==(const MachineJoined&) const = default;
 };
 
@@ -108,6 +109,7 @@ struct CommandGiven {
   std::string machine{};        // of join, leave and preempt
   int gpus = 1;                 // of join
   std::optional<UtcTime> at{};  // of leave and preempt; none: now
+  std::string device{};         // of join: the type of its GPUs, if it is said
   bool operator==(const CommandGiven&) const = default;
 };
 

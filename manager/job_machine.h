@@ -15,6 +15,7 @@ struct JobMachine {
   // It was announced that it will be gone by then.
   std::optional<UtcTime> gone_by;
   double slow_factor = 1.0;  // time of its ranks over what is usual
+  std::string device;        // its type; empty: nobody said
   bool operator==(const JobMachine&) const = default;
 };
 

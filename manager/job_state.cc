@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 
 #include "core/files/finite_or_null.h"
@@ -25,8 +26,8 @@ constexpr double kMostFactor = 1e9;
 constexpr std::array<std::string_view, 7> kPhases{"waiting",  "starting", "running", "stopping",
                                                   "finished", "stopped",  "failed"};
 constexpr std::array<std::string_view, 3> kAfter{"start_again", "stop", "fail"};
-constexpr std::array<std::string_view, kWaysToEnd> kWays{"told", "lost_peer", "silent_peer",
-                                                         "failed_start", "killed"};
+constexpr std::array<std::string_view, kWaysToEnd> kWays{
+    "told", "lost_peer", "silent_peer", "failed_start", "killed", "lost_unseen"};
 
 template <std::size_t N>
 int index_of(const std::array<std::string_view, N>& names, const JsonReader& reader) {
@@ -59,6 +60,7 @@ Json write_machine(const JobMachine& machine) {
       .set("gpus", machine.gpus)
       .set("since_ns", write_time(machine.since));
   set_time(json, "gone_by_ns", machine.gone_by);
+  if (!machine.device.empty()) json.set("device", machine.device);
   return json.set("slow_factor", machine.slow_factor);
 }
 
@@ -68,6 +70,7 @@ JobMachine read_machine(JsonReader reader) {
   machine.gpus = read_count(reader.at("gpus"));
   machine.since = read_time(reader.at("since_ns"));
   machine.gone_by = get_time(reader, "gone_by_ns");
+  if (const auto device = reader.get("device")) machine.device = device->string();
   machine.slow_factor = reader.at("slow_factor").number(1.0, kMostFactor);
   reader.finish();
   return machine;
@@ -76,6 +79,13 @@ JobMachine read_machine(JsonReader reader) {
 Json write_page(const PlanPage& page) {
   Json json = Json::object();
   json.set("page", page.page).set("gpus", page.gpus);
+  if (!page.devices.empty()) {
+    Json devices = Json::array();
+    for (const RanksOfType& each : page.devices) {
+      devices.push(Json::object().set("device", each.device).set("ranks", each.ranks));
+    }
+    json.set("devices", std::move(devices));
+  }
   return json.set("step_ns", std::int64_t{page.step.count()});
 }
 
@@ -84,6 +94,12 @@ PlanPage read_page(JsonReader reader) {
   page.page = read_count(reader.at("page"));
   page.gpus = read_count(reader.at("gpus"));
   page.step = Duration{reader.at("step_ns").integer(0, kMost)};
+  if (const auto devices = reader.get("devices")) {
+    for (JsonReader& each : devices->elements()) {
+      page.devices.push_back({each.at("device").string(), read_count(each.at("ranks"))});
+      each.finish();
+    }
+  }
   reader.finish();
   return page;
 }
@@ -108,7 +124,6 @@ Json write_generation(const Generation& generation) {
   json.set("started_ns", write_time(generation.started));
   set_time(json, "ready_ns", generation.ready);
   set_time(json, "checkpointed_ns", generation.checkpointed);
-  set_time(json, "checkpoint_asked_ns", generation.checkpoint_asked);
   return json;
 }
 
@@ -126,7 +141,7 @@ Generation read_generation(JsonReader reader) {
   generation.started = read_time(reader.at("started_ns"));
   generation.ready = get_time(reader, "ready_ns");
   generation.checkpointed = get_time(reader, "checkpointed_ns");
-  generation.checkpoint_asked = get_time(reader, "checkpoint_asked_ns");
+  static_cast<void>(reader.get("checkpoint_asked_ns"));  // of managers before this one
   reader.finish();
   return generation;
 }
@@ -165,6 +180,12 @@ Json write_change(const SeenChange& change) {
   json.set("at_ns", write_time(change.at)).set("gpus", change.gpus);
   json.set("added", texts(change.added)).set("lost", texts(change.lost));
   if (change.running) json.set("running", *change.running);
+  if (change.page) json.set("page", *change.page);
+  if (!change.of_types.empty()) {
+    Json of_types = Json::array();
+    for (const int gpus : change.of_types) of_types.push(gpus);
+    json.set("of_types", std::move(of_types));
+  }
   return json;
 }
 
@@ -175,6 +196,10 @@ SeenChange read_change(JsonReader reader) {
   change.added = read_texts(reader.at("added"));
   change.lost = read_texts(reader.at("lost"));
   if (const auto running = reader.get("running")) change.running = read_count(*running);
+  if (const auto page = reader.get("page")) change.page = read_count(*page);
+  if (const auto of_types = reader.get("of_types")) {
+    for (const JsonReader& each : of_types->elements()) change.of_types.push_back(read_count(each));
+  }
   reader.finish();
   return change;
 }
@@ -238,7 +263,10 @@ void write_expectations(Json& json, const JobState& state) {
 void read_expectations(JsonReader& reader, JobState& state) {
   if (auto ends = reader.get("ends_ns")) {
     for (std::size_t way = 0; way < kWaysToEnd; ++way) {
-      state.change_times.ends[way] = read_durations(ends->at(std::string(kWays[way])));
+      // Managers before this one knew fewer ways.
+      if (const auto its = ends->get(std::string(kWays[way]))) {
+        state.change_times.ends[way] = read_durations(*its);
+      }
     }
     ends->finish();
   }
@@ -272,7 +300,7 @@ void write_progress(Json& json, const JobState& state) {
   json.set("checkpoint_step", state.checkpoint_step);
   json.set("write_time_ns", std::int64_t{state.write_time.count()});
   json.set("restart_time_ns", std::int64_t{state.restart_time.count()});
-  set_duration(json, "kept_interval_ns", state.kept_interval);
+  json.set("kept_intervals_ns", write_durations(state.kept_intervals));
   json.set("failures", state.failures);
   set_time(json, "look_again_ns", state.look_again);
   set_time(json, "pause_until_ns", state.pause_until);
@@ -289,7 +317,12 @@ void read_progress(JsonReader& reader, JobState& state) {
   state.checkpoint_step = reader.at("checkpoint_step").integer(0, kMost);
   state.write_time = Duration{reader.at("write_time_ns").integer(0, kMost)};
   state.restart_time = Duration{reader.at("restart_time_ns").integer(0, kMost)};
-  state.kept_interval = get_measured(reader, "kept_interval_ns");
+  if (const auto one = get_measured(reader, "kept_interval_ns"); one && *one > Duration{}) {
+    state.kept_intervals = {*one};  // of managers before this one
+  }
+  if (const auto all = reader.get("kept_intervals_ns")) {
+    state.kept_intervals = read_durations(*all);
+  }
   state.failures = read_count(reader.at("failures"));
   state.look_again = get_time(reader, "look_again_ns");
   state.pause_until = get_time(reader, "pause_until_ns");
@@ -329,6 +362,17 @@ PlacedRank read_placed_rank(JsonReader reader) {
   rank.signal = read_count(reader.at("signal"));
   reader.finish();
   return rank;
+}
+
+std::optional<Duration> JobState::kept_interval() const {
+  double sum = 0.0, squares = 0.0;
+  for (const Duration interval : kept_intervals) {
+    const auto length = static_cast<double>(interval.count());
+    sum += length;
+    squares += length * length;
+  }
+  if (sum <= 0.0) return std::nullopt;
+  return Duration{std::llround(squares / sum)};
 }
 
 std::optional<Duration> ChangeTimes::typical(std::vector<Duration> times) {

@@ -51,9 +51,8 @@ struct Generation {
   bool has_stepped = false;
   UtcTime started{};
   std::optional<UtcTime> ready;
-  // The last time that its ranks did so on their own, before they were told to end.
+  // The last time that its ranks wrote a checkpoint, before they were told to end.
   std::optional<UtcTime> checkpointed{};
-  std::optional<UtcTime> checkpoint_asked{};  // and none that began later has been written yet
   // A step with the machines that are slow, by a simulation; nothing: none is, or nobody has said
   // yet.
   std::optional<Duration> slowed_step{};
@@ -63,12 +62,15 @@ struct Generation {
 // How the ranks of a generation come to end: each takes its own time.
 enum class WayToEnd {
   kTold,         // they were told to write a checkpoint and exit
-  kLostPeer,     // one was killed, or its machine went: the others notice
+  kLostPeer,     // one was killed, which was seen at once: the others notice
   kSilentPeer,   // the others noticed before us, since one hangs or is out of reach
   kFailedStart,  // they had not begun yet
   kKilled,
+  // One is gone, or its machine, and nobody saw it end: when that is noticed, the others have begun
+  // to notice, too.
+  kLostUnseen,
 };
-inline constexpr std::size_t kWaysToEnd = 5;
+inline constexpr std::size_t kWaysToEnd = 6;
 
 // While ranks end.
 struct Stopping {
@@ -93,6 +95,9 @@ struct SeenChange {
   int gpus = 0;
   std::vector<std::string> added, lost;
   std::optional<int> running;  // GPUs of the plan that ran
+  // Where the book counts types: the page that ran, and GPUs of each of its types.
+  std::optional<int> page{};
+  std::vector<int> of_types{};
   bool operator==(const SeenChange&) const = default;
 };
 
@@ -157,7 +162,8 @@ struct JobState {
   // Estimates: the job file's until they are measured. A restart lasts until the first step is
   // done.
   Duration write_time{}, restart_time{};
-  std::optional<Duration> kept_interval{};  // between the last two checkpoints of one generation
+  static constexpr std::size_t kIntervals = 8;
+  std::vector<Duration> kept_intervals{};  // between checkpoints of one generation, the newest last
   ChangeTimes change_times;
   std::optional<ExpectedStep> expected;  // while there is no first step
   std::vector<PlanPage> found_pages;     // by searches, ascending by GPUs
@@ -172,6 +178,10 @@ struct JobState {
   std::vector<SeenChange> history;
   std::vector<std::string> handled_commands;  // newest last
 
+  // How far apart checkpoints are at a moment that is drawn: a loss takes half of that. Intervals
+  // count by their length, so that a short one beside a checkpoint that was asked for counts
+  // little.
+  [[nodiscard]] std::optional<Duration> kept_interval() const;
   [[nodiscard]] bool has_ended() const {
     return phase == JobPhase::kFinished || phase == JobPhase::kStopped ||
            phase == JobPhase::kFailed;

@@ -1,6 +1,9 @@
 // A plan that a managed job may run.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "core/values/units.h"
 
 namespace penstock {
@@ -9,10 +12,18 @@ namespace penstock {
 // by the simulator's advice on slow ranks.
 inline constexpr int kFirstFoundPage = 1'000'000;
 
+// Ranks in a row whose GPUs are of one type.
+struct RanksOfType {
+  std::string device;
+  int ranks = 0;
+  bool operator==(const RanksOfType&) const = default;
+};
+
 struct PlanPage {
-  int page = 1;  // of the book: its number of GPUs; names the plan's file (run_folder.h)
+  int page = 1;  // of the book (page_number()); names the plan's file (run_folder.h)
   int gpus = 1;  // that its plan uses
   Duration step{};
+  std::vector<RanksOfType> devices{};  // of all ranks in order, where the book counts types
   bool operator==(const PlanPage&) const = default;
 };
 

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "core/values/availability.h"
@@ -20,6 +21,7 @@ struct Situation {
       nullptr;                         // that has just happened; none: the policy's own wake-up
   std::optional<std::size_t> running;  // rung; none: nothing runs, or a GPU in use was lost
   Duration restarting{};               // until the rung that runs makes steps; 0: it does
+  std::span<const int> of_types{};     // of the GPUs, where types are counted
 };
 
 struct Decision {

@@ -11,7 +11,7 @@ class Always final : public ChangePolicy {
   explicit Always(std::vector<Rung> rungs, bool restarts)
       : rungs_(std::move(rungs)), restarts_(restarts) {}
   Decision decide(const Situation& situation) override {
-    return {fastest_rung(rungs_, situation.gpus), restarts_, std::nullopt};
+    return {fastest_rung(rungs_, situation.gpus, situation.of_types), restarts_, std::nullopt};
   }
 
  private:
@@ -23,8 +23,8 @@ class Never final : public ChangePolicy {
  public:
   explicit Never(std::vector<Rung> rungs) : rungs_(std::move(rungs)) {}
   Decision decide(const Situation& situation) override {
-    if (!first_) first_ = fastest_rung(rungs_, situation.gpus);
-    if (!first_ || rungs_[*first_].gpus > situation.gpus) return {};
+    if (!first_) first_ = fastest_rung(rungs_, situation.gpus, situation.of_types);
+    if (!first_ || !fits(rungs_[*first_], situation.gpus, situation.of_types)) return {};
     return {first_, false, std::nullopt};
   }
 

@@ -21,6 +21,12 @@ namespace {
 
 constexpr double kNever = -std::numeric_limits<double>::infinity();
 
+// GPUs that are left of those at a change.
+struct Left {
+  int gpus = 0;
+  std::vector<int> of_types;  // where types are counted
+};
+
 class Hindsight {
  public:
   Hindsight(const Availability& recording, const std::vector<Rung>& rungs, const ChangeCosts& costs)
@@ -55,50 +61,62 @@ class Hindsight {
   static void improve(double& value, double other) { value = std::max(value, other); }
 
   // The GPUs that were there at change i, and are left after change j too.
-  [[nodiscard]] int left_after(std::size_t i, std::size_t j, int there) const {
+  void leave_what_is_left(std::size_t i, std::size_t j, Left& left) const {
     const AvailabilityChange& change = recording_.changes[j];
-    if (!recording_.names_machines()) return std::min(there, change.gpus);
-    for (const int machine : change.lost) {
-      if (added_in_[static_cast<std::size_t>(machine)] <= i) {
-        there -= recording_.machines[static_cast<std::size_t>(machine)].gpus;
+    if (!recording_.names_machines()) {
+      left.gpus = std::min(left.gpus, change.gpus);
+      for (std::size_t t = 0; t < left.of_types.size(); ++t) {
+        left.of_types[t] = std::min(left.of_types[t], change.of_types[t]);
+      }
+      return;
+    }
+    for (const int index : change.lost) {
+      if (added_in_[static_cast<std::size_t>(index)] > i) continue;
+      const AvailableMachine& machine = recording_.machines[static_cast<std::size_t>(index)];
+      left.gpus -= machine.gpus;
+      if (!left.of_types.empty()) {
+        left.of_types[static_cast<std::size_t>(machine.type)] -= machine.gpus;
       }
     }
-    return there;
+  }
+
+  [[nodiscard]] std::optional<std::size_t> fastest(const Left& left) const {
+    if (left.of_types.empty()) return fastest_[static_cast<std::size_t>(left.gpus)];
+    return fastest_rung(rungs_, left.gpus, left.of_types);
   }
 
   void run_from(std::size_t i) {
-    int there = recording_.changes[i].gpus;
+    Left left{recording_.changes[i].gpus, recording_.changes[i].of_types};
+    std::optional<std::size_t> rung = fastest(left);
     for (std::size_t j = i + 1; j < at_.size(); ++j) {
       const bool is_end = j + 1 == at_.size();
-      if (is_beaten(i, i + (j - i) / 2, j, there)) return;
-      run(i, j, there);
-      if (!is_end) there = left_after(i, j, there);
-      if (!fastest_[static_cast<std::size_t>(there)]) return;
+      if (!rung || is_beaten(i, i + (j - i) / 2, j, *rung)) return;
+      run(i, j, *rung);
+      if (is_end) return;
+      leave_what_is_left(i, j, left);
+      rung = fastest(left);
     }
   }
 
-  // Whether a segment from i to j, with `there` GPUs left, and all longer ones, are no better than
-  // those that begin at k between them: what was there at i and is left later was there at k too.
-  // So the segment from k is never slower, and if it is ahead when it starts, it stays ahead. It
-  // must be ahead by a write of the fastest rung: a segment of the other may end where a checkpoint
-  // was just written.
-  [[nodiscard]] bool is_beaten(std::size_t i, std::size_t k, std::size_t j, int there) const {
+  // Whether a segment from i to j, on which this rung is left, and all longer ones, are no better
+  // than those that begin at k between them: what was there at i and is left later was there at k
+  // too. So the segment from k is never slower, and if it is ahead when it starts, it stays ahead.
+  // It must be ahead by a write of the fastest rung: a segment of the other may end where a
+  // checkpoint was just written.
+  [[nodiscard]] bool is_beaten(std::size_t i, std::size_t k, std::size_t j,
+                               std::size_t rung) const {
     if (k == i) return false;
-    const auto rung = fastest_[static_cast<std::size_t>(there)];
-    if (!rung) return true;
     const Duration begins = at_[k] + costs_.planned();
     if (at_[j] < begins) return false;
     const double best = std::max(saved_[i], stopped_[i]);  // as if it restarted at no cost
-    const double its = best + rungs_[*rung].steps_per_second() * to_seconds(begins - at_[i]);
+    const double its = best + rungs_[rung].steps_per_second() * to_seconds(begins - at_[i]);
     const double write = rungs_.back().steps_per_second() * to_seconds(costs_.write);
     return saved_[k] > its + write;
   }
 
-  // The fastest rung on `gpus` from change i to change j.
-  void run(std::size_t i, std::size_t j, int gpus) {
-    const auto rung = fastest_[static_cast<std::size_t>(gpus)];
-    if (!rung) return;
-    const double speed = rungs_[*rung].steps_per_second();
+  // A rung from change i to change j.
+  void run(std::size_t i, std::size_t j, std::size_t rung) {
+    const double speed = rungs_[rung].steps_per_second();
     const Duration after_save = i == 0 ? Duration{} : costs_.planned();
     const Duration after_stop = i == 0 ? Duration{} : costs_.restart;
     for (const auto& [value, cost] :

@@ -37,7 +37,8 @@ class Replay {
   // Whether the running rung lost a GPU.
   bool happen(const AvailabilityChange& change) {
     gpus_ = change.gpus;
-    bool broken = running_ && rungs_[*running_].gpus > gpus_;
+    of_types_ = change.of_types;
+    bool broken = running_ && !fits(rungs_[*running_], gpus_, of_types_);
     for (const int machine : change.lost) {
       broken = broken || is_used_[static_cast<std::size_t>(machine)];
       std::erase(there_, machine);
@@ -69,8 +70,8 @@ class Replay {
   std::optional<Duration> ask(const AvailabilityChange* change, bool broken) {
     const Decision decision =
         policy_.decide({now_, gpus_, change, broken ? std::nullopt : running_,
-                        running_ ? std::max(Duration{}, ready_ - now_) : Duration{}});
-    if (decision.rung && rungs_[*decision.rung].gpus > gpus_) {
+                        running_ ? std::max(Duration{}, ready_ - now_) : Duration{}, of_types_});
+    if (decision.rung && !fits(rungs_[*decision.rung], gpus_, of_types_)) {
       throw Error(ErrorKind::kInternal, "a policy runs a plan on more GPUs than there are");
     }
     if (broken || decision.restart || decision.rung != running_) {
@@ -97,14 +98,18 @@ class Replay {
     result_.starts.push_back({now_, running_, broken});
   }
 
-  // Those that have been there longest.
+  // Those that have been there longest, of each type where types are counted.
   void use_machines() {
     std::fill(is_used_.begin(), is_used_.end(), false);
-    int taken = 0;
-    for (const int machine : there_) {
-      if (!running_ || taken >= rungs_[*running_].gpus) return;
-      is_used_[static_cast<std::size_t>(machine)] = true;
-      taken += recording_.machines[static_cast<std::size_t>(machine)].gpus;
+    if (!running_) return;
+    const Rung& rung = rungs_[*running_];
+    std::vector<int> wanted = rung.of_types.empty() ? std::vector<int>{rung.gpus} : rung.of_types;
+    for (const int index : there_) {
+      const AvailableMachine& machine = recording_.machines[static_cast<std::size_t>(index)];
+      int& left = wanted[rung.of_types.empty() ? 0 : static_cast<std::size_t>(machine.type)];
+      if (left <= 0) continue;
+      is_used_[static_cast<std::size_t>(index)] = true;
+      left -= machine.gpus;
     }
   }
 
@@ -127,6 +132,7 @@ class Replay {
   Duration now_{}, ready_{};
   Duration written_{};  // until when the checkpoint in front of a change is being written
   int gpus_ = 0;
+  std::vector<int> of_types_;  // of the GPUs
   std::optional<std::size_t> running_;
   std::vector<int> there_;  // machines, by when they came
   std::vector<bool> is_used_;
@@ -145,7 +151,7 @@ double steps_of_free_changes(const Availability& recording, const std::vector<Ru
     const AvailabilityChange& change = recording.changes[i];
     const Duration next =
         i + 1 < recording.changes.size() ? recording.changes[i + 1].at : recording.end;
-    const auto rung = fastest_rung(rungs, change.gpus);
+    const auto rung = fastest_rung(rungs, change.gpus, change.of_types);
     if (rung) steps += rungs[*rung].steps_per_second() * to_seconds(next - change.at);
   }
   return steps;

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "core/values/units.h"
@@ -14,6 +15,9 @@ namespace penstock {
 struct Rung {
   int gpus = 1;
   Duration step{};
+  // Where device types are counted: how many of each. In the same order as whatever says how many
+  // there are.
+  std::vector<int> of_types{};
 
   [[nodiscard]] double steps_per_second() const { return 1e9 / static_cast<double>(step.count()); }
   bool operator==(const Rung&) const = default;
@@ -32,11 +36,16 @@ struct ChangeCosts {
   bool operator==(const ChangeCosts&) const = default;
 };
 
-// Ascending by GPUs and by speed: a rung that is no faster than one of fewer GPUs is left out.
-// Error{kBadInput} when a step takes no time.
+// Whether a rung can run on so many GPUs, of which so many are of each type.
+bool fits(const Rung& rung, int gpus, std::span<const int> of_types);
+
+// Ascending by speed and, where types are not counted, by GPUs: a rung that is no faster than one
+// of fewer GPUs (of some type, and of no type more) is left out. Error{kBadInput} when a step takes
+// no time.
 std::vector<Rung> useful_rungs(std::vector<Rung> rungs);
 
-// The fastest of them on at most `gpus`; nothing when none is that small. `rungs`: useful ones.
-std::optional<std::size_t> fastest_rung(const std::vector<Rung>& rungs, int gpus);
+// The fastest of them that fits; nothing when none is that small. `rungs`: useful ones.
+std::optional<std::size_t> fastest_rung(const std::vector<Rung>& rungs, int gpus,
+                                        std::span<const int> of_types = {});
 
 }  // namespace penstock

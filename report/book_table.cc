@@ -22,10 +22,21 @@ struct BookRow {
   std::size_t first = 0, last = 0;  // pages
 };
 
+// Of the fastest page for no more GPUs of any type; 0 where none has a plan.
+double speed_on_fewer(const PlanBook& book, std::size_t page) {
+  double fastest = 0.0;
+  for (std::size_t p = 0; p < page; ++p) {
+    if (!are_among(book.pages[p].of_types, book.pages[page].of_types)) continue;
+    fastest = std::max(fastest, speed_of(book.pages[p]));
+  }
+  return fastest;
+}
+
 std::vector<BookRow> rows_of(const PlanBook& book) {
   std::vector<BookRow> rows;
   for (std::size_t p = 0; p < book.pages.size(); ++p) {
-    if (!rows.empty() && book.pages[rows.back().last].plan == book.pages[p].plan) {
+    if (!rows.empty() && !book.counts_types() &&
+        book.pages[rows.back().last].plan == book.pages[p].plan) {
       rows.back().last = p;
     } else {
       rows.push_back({p, p});
@@ -34,22 +45,32 @@ std::vector<BookRow> rows_of(const PlanBook& book) {
   return rows;
 }
 
+// The speed that a row is compared with: of the row that stands before it, or, where pages count
+// types, of the fastest page for no more of any type.
+double speed_before(const PlanBook& book, const std::vector<BookRow>& shown, const BookRow& row) {
+  if (!book.counts_types()) return shown.empty() ? 0.0 : speed_of(book.pages[shown.back().first]);
+  return speed_on_fewer(book, row.first);
+}
+
 std::vector<BookRow> at_most(const PlanBook& book, std::vector<BookRow> rows, std::size_t most) {
   const std::vector<BookRow> all = rows;
   for (double least = kLeastGain; rows.size() > most && least < 1e3; least *= 2.0) {
     rows.clear();
     for (const BookRow& row : all) {
       const bool is_edge = row.first == 0 || row.last + 1 == book.pages.size();
-      const bool brings =
-          rows.empty() || speed_of(book.pages[row.first]) >=
-                              (1.0 + least) * speed_of(book.pages[rows.back().first]);
-      if (is_edge || brings) rows.push_back(row);
+      const bool is_first = rows.empty() && !book.counts_types();
+      const double speed = speed_of(book.pages[row.first]);
+      const bool brings = speed > 0.0 && speed >= (1.0 + least) * speed_before(book, rows, row);
+      if (is_edge || is_first || brings) rows.push_back(row);
     }
   }
   return rows;
 }
 
+// "8 + 16" where pages count types, in their order.
 std::string gpus_text(const PlanBook& book, const BookRow& row) {
+  if (book.counts_types())
+    return fmt::format("{}", fmt::join(book.pages[row.first].of_types, " + "));
   const int first = book.pages[row.first].gpus, last = book.pages[row.last].gpus;
   return first == last ? std::to_string(first) : fmt::format("{}-{}", first, last);
 }
@@ -117,9 +138,9 @@ std::vector<std::string> cells_of(const PlanBook& book, const BookRow& row, cons
   const BookPage& page = book.pages[row.first];
   const bool planned = page.plan.has_value();
   const auto cell = [&](auto text) { return planned ? text() : std::string("-"); };
-  std::vector<std::string> cells{gpus_text(book, row),
-                                 cell([&] { return rounded(page.step_time); }),
-                                 cell([&] { return rate(speed_of(page)); })};
+  std::vector<std::string> cells{gpus_text(book, row)};
+  cells.push_back(cell([&] { return rounded(page.step_time); }));
+  cells.push_back(cell([&] { return rate(speed_of(page)); }));
   if (shown.price) {
     const double usd = planned ? usd_per_million_tokens_of(page) : 0.0;
     cells.push_back(usd > 0.0 ? fixed(usd, 4) : "-");
@@ -146,7 +167,12 @@ double speed_of(const BookPage& page) {
 }
 
 std::optional<double> gain_of(const PlanBook& book, std::size_t page) {
-  if (page == 0 || !book.pages[page - 1].plan || !book.pages[page].plan) return std::nullopt;
+  if (page == 0 || !book.pages[page].plan) return std::nullopt;
+  if (book.counts_types()) {
+    const double fewer = speed_on_fewer(book, page);
+    return fewer > 0.0 ? std::optional{speed_of(book.pages[page]) / fewer - 1.0} : std::nullopt;
+  }
+  if (!book.pages[page - 1].plan) return std::nullopt;
   return speed_of(book.pages[page]) / speed_of(book.pages[page - 1]) - 1.0;
 }
 
@@ -155,9 +181,10 @@ TextTable book_table(const PlanBook& book, std::size_t most, std::size_t& left_o
   const std::vector<BookRow> rows = at_most(book, all, most);
   left_out = all.size() - rows.size();
   const Shown shown = shown_of(book);
-  std::vector<Column> columns{{"GPUs", false, 0},
-                              right_column("step"),
-                              right_column(has_tokens(book) ? "tokens/s" : "samples/s")};
+  std::vector<Column> columns;
+  columns.push_back({book.counts_types() ? joined(book.types, " + ") : "GPUs", false, 0});
+  columns.push_back(right_column("step"));
+  columns.push_back(right_column(has_tokens(book) ? "tokens/s" : "samples/s"));
   if (shown.price) columns.push_back({"$/Mtok", false, 2, 3});
   if (shown.unused) columns.push_back({"unused", false, 2, 4});
   columns.push_back({"GiB", false, 2, 2});
@@ -176,6 +203,13 @@ std::vector<Json> book_rows(const PlanBook& book) {
     const BookPage& page = book.pages[p];
     Json row = Json::object();
     row.set("gpus", page.gpus);
+    if (book.counts_types()) {
+      Json counts = Json::object();
+      for (std::size_t t = 0; t < book.types.size(); ++t) {
+        counts.set(book.types[t], page.of_types[t]);
+      }
+      row.set("gpus_of_type", std::move(counts));
+    }
     if (!page.plan) {
       rows.push_back(std::move(row.set("why_not", page.why_not)));
       continue;
@@ -188,7 +222,9 @@ std::vector<Json> book_rows(const PlanBook& book) {
     if (tokens > 0.0) row.set("tokens_per_s", tokens);
     const double usd = usd_per_million_tokens_of(page);
     if (usd > 0.0) row.set("cost_usd_per_mtok", usd);
-    if (const auto gain = gain_of(book, p)) row.set("gain_over_page_before", *gain);
+    if (const auto gain = gain_of(book, p)) {
+      row.set(book.counts_types() ? "gain_over_fewer_gpus" : "gain_over_page_before", *gain);
+    }
     row.set("peak_memory_bytes", page.peak_memory.count);
     if (several_types) row.set("devices", device_words(*page.plan));
     rows.push_back(std::move(row.set("plan", layout_line(*page.plan))));

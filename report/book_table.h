@@ -14,6 +14,7 @@ namespace penstock {
 // What the GPUs of a page bring: tokens a second, or samples where a sample has no length.
 double speed_of(const BookPage& page);
 // How much more that is than on the page before, as a share of it; nothing where that has no plan.
+// Where pages count types: than on the fastest page for no more GPUs of any type.
 std::optional<double> gain_of(const PlanBook& book, std::size_t page);
 
 // A row per plan, with the numbers of GPUs for which it is the fastest; of more than `most` plans

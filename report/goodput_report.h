@@ -15,6 +15,7 @@ struct PolicyStart {
   Duration at{};        // since the start of the recording
   int gpus = 0;         // that the plan uses; 0: nothing runs
   bool broken = false;  // what ran before lost a GPU
+  std::string plan{};   // in words; empty: the book's plan for so many GPUs
 };
 
 struct PolicyResult {

@@ -20,7 +20,8 @@ std::int64_t whole(const std::vector<ParameterCount>& parameters) {
 std::vector<Rung> rungs_of(const PlanBook& book) {
   std::vector<Rung> rungs;
   for (const BookPage& page : book.pages) {
-    if (page.plan) rungs.push_back({page.plan->devices(), page.step_time});
+    if (!page.plan) continue;
+    rungs.push_back({page.plan->devices(), page.step_time, gpus_of_types(*page.plan, book.types)});
   }
   return useful_rungs(std::move(rungs));
 }

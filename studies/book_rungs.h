@@ -9,7 +9,8 @@
 
 namespace penstock {
 
-// One rung per plan of the book, on the GPUs that it uses.
+// One rung per plan of the book, on the GPUs that it uses, of each type where its pages count
+// types.
 std::vector<Rung> rungs_of(const PlanBook& book);
 
 // The same plan with other numbers of replicas, as Varuna's manager changes a job: one rung for

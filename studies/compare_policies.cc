@@ -5,21 +5,43 @@
 #include <string>
 #include <utility>
 
+#include "core/values/error.h"
 #include "morphing/change_policy.h"
 #include "morphing/goodput.h"
+#include "report/plan_table.h"
+#include "report/words.h"
 #include "studies/book_rungs.h"
 
 namespace penstock {
 namespace {
 
-PolicyResult replayed(std::string name, const Availability& recording,
+// Where types are counted the number of GPUs does not say which plan it is.
+std::string words_of(const PlanBook& book, const Rung& rung) {
+  if (!book.counts_types()) return "";
+  for (const BookPage& page : book.pages) {
+    const bool is_it = page.plan && page.step_time == rung.step &&
+                       gpus_of_types(*page.plan, book.types) == rung.of_types;
+    if (is_it) return layout_line(*page.plan) + ", on " + device_words(*page.plan);
+  }
+  return "";
+}
+
+PolicyResult replayed(const PlanBook& book, std::string name, const Availability& recording,
                       const std::vector<Rung>& rungs, const ChangeCosts& costs,
                       std::unique_ptr<ChangePolicy> policy) {
   const Goodput goodput = replay_availability(recording, rungs, costs, *policy);
+  std::vector<std::string> words;
+  words.reserve(rungs.size());
+  for (const Rung& rung : rungs) words.push_back(words_of(book, rung));
   std::vector<PolicyStart> starts;
   starts.reserve(goodput.starts.size());
   for (const RungStart& start : goodput.starts) {
-    starts.push_back({start.at, start.rung ? rungs[*start.rung].gpus : 0, start.broken});
+    PolicyStart& its = starts.emplace_back();
+    its.at = start.at;
+    its.broken = start.broken;
+    if (!start.rung) continue;
+    its.gpus = rungs[*start.rung].gpus;
+    its.plan = words[*start.rung];
   }
   return {std::move(name), goodput.steps, goodput.lost_steps, goodput.changes, goodput.restarting,
           goodput.waiting, true,          std::move(starts)};
@@ -27,6 +49,7 @@ PolicyResult replayed(std::string name, const Availability& recording,
 
 // With which a job begins; none where it has devices of several types, whose D alone cannot change.
 const Plan* first_plan(const PlanBook& book, const Availability& recording) {
+  if (book.counts_types()) return nullptr;
   for (const AvailabilityChange& change : recording.changes) {
     const Plan* found = nullptr;
     for (const BookPage& page : book.pages) {
@@ -48,12 +71,49 @@ std::vector<Rung> both(std::vector<Rung> some, const std::vector<Rung>& others) 
 
 int most_gpus(const PlanBook& book) { return book.pages.empty() ? 0 : book.pages.back().gpus; }
 
+Availability in_types_of(const PlanBook& book, Availability recording, const std::string& file) {
+  if (book.counts_types() && recording.types.empty()) {
+    throw_bad_input(file + ": the book counts device types (" + joined(book.types, ", ") +
+                    "), and this recording does not say of which type a GPU is\nhelp: a column "
+                    "device beside node and event, or gpus:" +
+                    joined(book.types, ", gpus:") + " in place of gpus");
+  }
+  if (!book.counts_types() && !recording.types.empty()) {
+    throw_bad_input(file + ": it counts device types (" + joined(recording.types, ", ") +
+                    "), and the book does not\nhelp: write a book that does: penstock plan ... "
+                    "--gpus " +
+                    joined(recording.types, "=0..8,") + "=0..8 -o book.json");
+  }
+  std::vector<std::size_t> place;  // in the book, by type of the recording
+  for (const std::string& type : recording.types) {
+    const auto found = std::find(book.types.begin(), book.types.end(), type);
+    if (found == book.types.end()) {
+      throw_bad_input(file + ": the book has no devices of type '" + type + "'; its types are " +
+                      joined(book.types, ", "));
+    }
+    place.push_back(static_cast<std::size_t>(found - book.types.begin()));
+  }
+  if (recording.types.empty()) return recording;
+  for (AvailabilityChange& change : recording.changes) {
+    std::vector<int> counts(book.types.size(), 0);
+    for (std::size_t t = 0; t < place.size(); ++t) {
+      counts[place[t]] += change.of_types[t];
+    }
+    change.of_types = std::move(counts);
+  }
+  for (AvailableMachine& machine : recording.machines) {
+    machine.type = static_cast<int>(place[static_cast<std::size_t>(machine.type)]);
+  }
+  recording.types = book.types;
+  return recording;
+}
+
 std::vector<PolicyResult> compare_policies(const PlanBook& book, const Availability& recording,
                                            const ChangeCosts& costs) {
   std::vector<PolicyResult> results;
   const auto add = [&](std::string name, const std::vector<Rung>& of,
                        std::unique_ptr<ChangePolicy> policy) {
-    results.push_back(replayed(std::move(name), recording, of, costs, std::move(policy)));
+    results.push_back(replayed(book, std::move(name), recording, of, costs, std::move(policy)));
   };
   const std::vector<Rung> rungs = rungs_of(book);
   std::vector<Rung> all = rungs;

@@ -139,7 +139,8 @@ std::optional<std::function<FoundPlans::Found()>> FoundPlans::next_work() {
 }
 
 bool FoundPlans::wants_advice() const {
-  if (!job_.watch_slow_ranks || state_.phase != JobPhase::kRunning) return false;
+  if (!job_.watch_slow_ranks || book_.counts_types() || state_.phase != JobPhase::kRunning)
+    return false;
   if (state_.generation.slowed_step) return false;
   return std::ranges::any_of(state_.generation.ranks, [&](const PlacedRank& rank) {
     return slow_factor_of(state_, rank.machine) > 1.0;
@@ -148,7 +149,7 @@ bool FoundPlans::wants_advice() const {
 
 // The GPUs that there are, where the book says nothing of as many.
 std::optional<int> FoundPlans::wanted_size() const {
-  if (!job_.search || state_.has_ended()) return std::nullopt;
+  if (!job_.search || book_.counts_types() || state_.has_ended()) return std::nullopt;
   int gpus = 0;
   for (const JobMachine& machine : usable_machines(state_, clock_())) gpus += machine.gpus;
   if (gpus < 1 || gpus > device_count(book_.cluster) || sizes_.contains(gpus)) return std::nullopt;

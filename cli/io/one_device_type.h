@@ -9,7 +9,8 @@
 
 namespace penstock {
 
-// Error{kBadInput} for a book with plans on several types. `who`: "a job's list of machines".
+// Error{kBadInput} for a book with plans on several types, or whose pages count types. `who`: "a
+// job's list of machines".
 void require_one_device_type(const Loaded<PlanBook>& book, const std::string& who);
 
 }  // namespace penstock

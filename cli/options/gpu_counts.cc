@@ -18,8 +18,8 @@ constexpr int kMostCounts = 4096;
 constexpr int kNode = 8;  // GPUs of most nodes
 constexpr const char* kDots = "..";
 
-int count_in(std::string_view option, std::string_view text) {
-  return parse_int(option, text, 1, kMostGpus);
+int count_in(std::string_view option, std::string_view text, int least) {
+  return parse_int(option, text, least, kMostGpus);
 }
 
 // "8-64" and "8:64:8" as they are written here, "8..64" and "8..64:8"; nothing where there are not
@@ -69,7 +69,8 @@ void refuse_device_names(std::string_view option, const std::string& text) {
   }
   bad_option(option, fmt::format("'{}' is not a number of GPUs", text.substr(0, 60)),
              "write --device h100-sxm --gpus 64 for one type; GPUs of several types are a cluster "
-             "file: --cluster FILE (data/clusters/a100-40gb-2x4-v100-16gb-4x4.json is an example)");
+             "file: --cluster FILE (data/clusters/a100-40gb-2x4-v100-16gb-4x4.json is an example), "
+             "of which plan --gpus a100-40gb=0..8:4,v100-16gb=0..16:4 makes a book");
 }
 
 // "8.." and "..64"
@@ -83,15 +84,16 @@ void require_both_ends(std::string_view option, const std::string& text, std::si
 }
 
 // "8..64:8"
-void add_range(std::string_view option, const std::string& text, std::size_t dots,
+void add_range(std::string_view option, const std::string& text, std::size_t dots, int least,
                std::set<int>& counts) {
   require_both_ends(option, text, dots);
   const std::size_t colon = text.find(':', dots);
   const std::size_t begin = dots + std::string_view(kDots).size();
-  const int first = count_in(option, std::string_view(text).substr(0, dots));
-  const int last = count_in(option, std::string_view(text).substr(begin, colon - begin));
-  const int step =
-      colon == std::string::npos ? 1 : count_in(option, std::string_view(text).substr(colon + 1));
+  const int first = count_in(option, std::string_view(text).substr(0, dots), least);
+  const int last = count_in(option, std::string_view(text).substr(begin, colon - begin), least);
+  const int step = colon == std::string::npos
+                       ? 1
+                       : count_in(option, std::string_view(text).substr(colon + 1), 1);
   if (last < first) {
     bad_option(option, fmt::format("'{}' ends before it begins", text),
                fmt::format("write {}..{}", last, first));
@@ -106,7 +108,8 @@ void add_range(std::string_view option, const std::string& text, std::size_t dot
 
 }  // namespace
 
-std::optional<std::vector<int>> gpu_counts(const std::string& typed, std::string_view option) {
+std::optional<std::vector<int>> gpu_counts(const std::string& typed, std::string_view option,
+                                           int least) {
   std::string text = typed;
   std::erase(text, ' ');
   refuse_device_names(option, text);
@@ -119,9 +122,9 @@ std::optional<std::vector<int>> gpu_counts(const std::string& typed, std::string
     require_as_written(option, part);
     const std::size_t dots = part.find(kDots);
     if (dots != std::string::npos) {
-      add_range(option, part, dots, counts);
+      add_range(option, part, dots, least, counts);
     } else {
-      counts.insert(count_in(option, part));
+      counts.insert(count_in(option, part, least));
     }
   }
   if (counts.size() > static_cast<std::size_t>(kMostCounts)) {

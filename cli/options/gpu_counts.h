@@ -8,9 +8,9 @@
 
 namespace penstock {
 
-// Ascending, each once; nothing for a single number. Error{kBadInput}, which names `option`, for
-// what is no such list.
+// Ascending, each once and not below `least`; nothing for a single number. Error{kBadInput}, which
+// names `option`, for what is no such list.
 std::optional<std::vector<int>> gpu_counts(const std::string& typed,
-                                           std::string_view option = "--gpus");
+                                           std::string_view option = "--gpus", int least = 1);
 
 }  // namespace penstock

@@ -186,7 +186,8 @@ void SearchOptions::declare(Options& options) {
   options.option(
       "--gpus", "N",
       "the most GPUs that the plan may use; default: the whole cluster; for plan also 8..64 or "
-      "8,16,64: a book with a plan for each",
+      "8,16,64: a book with a plan for each; of several device types with a number of each, "
+      "TYPE=0..8:4,TYPE=0,8,16: every combination",
       gpus);
   options.option("--global-batch", "B", "samples (sequences) per step, over all GPUs",
                  global_batch);

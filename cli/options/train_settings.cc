@@ -126,6 +126,10 @@ void TrainSettings::declare(Options& options) {
   options.option("--ranks", "N",
                  "number of ranks of the job: that of the plan; with --book it selects the plan",
                  ranks_);
+  options.option("--ranks-of", "TYPE=N,...",
+                 "with a --book that counts device types: how many ranks are on each, in the order "
+                 "in which the launcher numbers them (a100-40gb=8,v100-16gb=16)",
+                 ranks_of_);
   options.option("--local-rank", "N", "number of this rank on its machine, which selects its GPU",
                  local_rank_);
   options.option("--master", "HOST:PORT", "address of rank 0", master_);
@@ -347,6 +351,15 @@ LaunchFlags TrainSettings::launch_flags() const {
   flags.local_rank = parse_rank("--local-rank", local_rank_, 0);
   flags.master = master_;
   return flags;
+}
+
+RanksOfTypes TrainSettings::ranks_of_types() const {
+  RanksOfTypes ranks;
+  if (!ranks_of_) return ranks;
+  for (const auto& [type, count] : parse_key_values("--ranks-of", *ranks_of_)) {
+    ranks.emplace_back(type, parse_int("--ranks-of", count, 0, 1 << 20));
+  }
+  return ranks;
 }
 
 std::vector<TrainSettings::LaterPlan> TrainSettings::later_plans() const {

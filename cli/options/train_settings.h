@@ -12,6 +12,7 @@
 #include "cli/options/options.h"
 #include "cli/options/slow_watch_options.h"
 #include "runtime_bridge/launch_environment.h"
+#include "runtime_bridge/rank_devices.h"
 #include "runtime_bridge/train_options.h"
 #include "training/virtual_work.h"
 
@@ -34,6 +35,8 @@ class TrainSettings {
     return optimizer_.note_on_schedule(resumed, steps());
   }
   [[nodiscard]] LaunchFlags launch_flags() const;
+  // Of a job on several device types, in the launcher's order; empty: nobody said.
+  [[nodiscard]] RanksOfTypes ranks_of_types() const;
   // After how many steps another plan runs, ascending.
   struct LaterPlan {
     std::int64_t first_step = 0;
@@ -87,7 +90,7 @@ class TrainSettings {
   std::optional<std::string> transport_, device_, threads_, time_out_, log_;
   std::optional<std::string> checkpoints_, checkpoint_every_, checkpoint_keep_, may_change_;
   std::optional<std::string> between_failures_, host_bandwidth_, pilot_, jobs_, jobs_folder_;
-  std::optional<std::string> rank_, ranks_, local_rank_, master_, stretch_;
+  std::optional<std::string> rank_, ranks_, ranks_of_, local_rank_, master_, stretch_;
   std::vector<std::string> then_, slow_;
   SlowWatchOptions slow_watch_;
   bool timeline_ = false, resume_ = false, resume_if_any_ = false, no_pinning_ = false,

@@ -58,9 +58,10 @@ std::optional<LaunchEnvironment> read_place(const TrainRequest& request, bool ha
 
 Loaded<PlanFile> plan_for_ranks(const TrainRequest& request, const std::string& book) {
   const LaunchFlags flags = request.settings.launch_flags();
-  if (flags.ranks) return plan_from_book(book, *flags.ranks);
+  const RanksOfTypes of_types = request.settings.ranks_of_types();
+  if (flags.ranks) return plan_from_book(book, *flags.ranks, of_types);
   const std::optional<LaunchEnvironment> place = read_place(request, true);
-  if (place) return plan_from_book(book, place->ranks);
+  if (place) return plan_from_book(book, place->ranks, of_types);
   throw_bad_input(
       "--book: the number of ranks is not known\nhelp: start it under torchrun, mpirun or Slurm, "
       "or give --ranks N to start up to N ranks here");
@@ -68,6 +69,12 @@ Loaded<PlanFile> plan_for_ranks(const TrainRequest& request, const std::string& 
 
 void leave_out_surplus(TrainRequest& request) {
   const int used = request.plan.value.plan.devices();
+  if (const RanksOfTypes of_types = request.settings.ranks_of_types(); !of_types.empty()) {
+    const std::vector<std::string> devices = devices_of_ranks(request.plan.value.plan);
+    LaunchEnvironment& place = *request.place;
+    place.rank = rank_in_plan(devices, of_types, place.rank);
+    if (place.store_rank) place.store_rank = rank_in_plan(devices, of_types, *place.store_rank);
+  }
   request.surplus = request.place->rank >= used;
   if (request.place->rank == 0 && used < request.place->ranks) {
     say_note(fmt::format("{} of the {} ranks train by the plan of {}; the others wait", used,

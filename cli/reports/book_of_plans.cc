@@ -32,17 +32,18 @@ std::string text_of(const PlanBook& book, const std::string& title,
   std::string text = wrapped(title, screen.width(), "", "  ") + '\n';
   text += book_table(book, kMostRows, left_out).text(screen.width());
   if (left_out > 0) {
-    text += wrapped(fmt::format("{} that add less {} not shown; --format csv prints every "
-                                "number of GPUs.",
-                                count_of(static_cast<std::int64_t>(left_out), "plan"),
-                                left_out == 1 ? "is" : "are"),
-                    screen.width(), "", "");
+    text += wrapped(
+        fmt::format("{} that add less {} not shown; --format csv prints every {}.",
+                    count_of(static_cast<std::int64_t>(left_out), "plan"),
+                    left_out == 1 ? "is" : "are", book.counts_types() ? "page" : "number of GPUs"),
+        screen.width(), "", "");
   }
-  if (device_types_of(book).size() > 1) {
+  if (!book.counts_types() && device_types_of(book).size() > 1) {
     text += '\n' + wrapped(
-                       "A page's plan uses the types of devices that are best for so many GPUs. "
-                       "penstock manage, morph and train --book count GPUs without their types, "
-                       "and take books of one type only: --device TYPE.",
+                       "A page's plan uses the types of devices that are best for so many GPUs, "
+                       "and does not say what to run when one type is lost. A book that does "
+                       "counts each type: --gpus TYPE=0..8:4,TYPE=0..16:4; of one type: --device "
+                       "TYPE.",
                        screen.width(), "", "");
   } else if (output) {
     text += fmt::format("\nThe book is in {0}; next: penstock morph --book {0} --trace TRACE.csv\n",
@@ -51,6 +52,12 @@ std::string text_of(const PlanBook& book, const std::string& title,
     text += "\nWith -o book.json: a book of these plans, for penstock morph\n";
   }
   return text;
+}
+
+std::vector<Json> flat_rows(const PlanBook& book) {
+  std::vector<Json> rows;
+  for (const Json& row : book_rows(book)) append_flat(rows.emplace_back(Json::object()), row);
+  return rows;
 }
 
 Json json_of(const Question& question, const PlanBook& book) {
@@ -63,11 +70,14 @@ Json json_of(const Question& question, const PlanBook& book) {
 
 }  // namespace
 
-Answer book_of_plans(const Question& question, const std::vector<int>& sizes,
-                     const std::string& title, const std::optional<std::string>& output,
-                     TableFormat format, Screen screen, const AskedOf& asked_of) {
+Answer book_of_plans(const Question& question, const BookSizes& sizes, const std::string& title,
+                     const std::optional<std::string>& output, TableFormat format, Screen screen,
+                     const AskedOf& asked_of) {
   WatchedSearch watched(question.budget);
-  std::optional<PlanBook> book = find_book(question, sizes, watched);
+  std::optional<PlanBook> book =
+      sizes.of_types
+          ? find_book_of_types(question, sizes.of_types->types, sizes.of_types->counts, watched)
+          : find_book(question, sizes.gpus, watched);
   if (!book) return {"", kStopped, "the search was stopped before the book was complete\n"};
   book->tool_version = version();
   const std::string file = to_text(write_plan_book(*book)) + '\n';
@@ -78,10 +88,10 @@ Answer book_of_plans(const Question& question, const std::vector<int>& sizes,
     case TableFormat::kJson:
       return json_answer(json_of(question, *book), exit);
     case TableFormat::kCsv:
-      return {flat_table(book_rows(*book)).csv(), exit};
+      return {flat_table(flat_rows(*book)).csv(), exit};
     case TableFormat::kMarkdown: {
       std::size_t left_out = 0;
-      return {book_table(*book, sizes.size(), left_out).markdown(), exit};
+      return {book_table(*book, book->pages.size(), left_out).markdown(), exit};
     }
     case TableFormat::kText:
       break;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/io/answer.h"
+#include "cli/options/counts_of_types.h"
 #include "cli/options/table_format.h"
 #include "report/screen.h"
 #include "search/question.h"
@@ -13,11 +14,17 @@
 
 namespace penstock {
 
+// How many GPUs its pages are for: numbers, or, of several types, numbers of each.
+struct BookSizes {
+  std::vector<int> gpus;
+  std::optional<CountsOfTypes> of_types;
+};
+
 // `question`: of the largest of `sizes`. `output`: where the book is written, "-" for stdout
 // instead of the table. `title`: what was asked, in words. `asked_of`: for the fewest GPUs that
 // would do, where no page has a plan.
-Answer book_of_plans(const Question& question, const std::vector<int>& sizes,
-                     const std::string& title, const std::optional<std::string>& output,
-                     TableFormat format, Screen screen, const AskedOf& asked_of);
+Answer book_of_plans(const Question& question, const BookSizes& sizes, const std::string& title,
+                     const std::optional<std::string>& output, TableFormat format, Screen screen,
+                     const AskedOf& asked_of);
 
 }  // namespace penstock

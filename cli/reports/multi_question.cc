@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "cli/io/files.h"
+#include "cli/io/one_device_type.h"
 #include "cli/io/progress.h"
 #include "cli/options/parse.h"
 #include "cli/options/search_options.h"
@@ -158,6 +159,7 @@ class Asking {
       }
     } else if (!job.book.empty()) {
       const Loaded<PlanBook> book = load_plan_book(job.book);
+      if (book.value.counts_types()) require_one_device_type(book, "penstock multi");
       add_input("book", book.file);
       model.options = options_of(job, book.value, gpus_);
       if (!cluster_) cluster_ = {book.value.cluster, book.file};

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "cli/io/files.h"
+#include "cli/io/one_device_type.h"
 #include "cli/options/parse.h"
 #include "report/json_array.h"
 #include "report/result_json.h"
@@ -87,7 +88,9 @@ Answer answer_on_slow_ranks(const PlanFile& plan, const SlowQuestion& question, 
   if (!question.scenario.links.empty()) {
     bad_option("--slow", "links cannot be left out or cut around", "name slow ranks only");
   }
-  const PlanBook book = load_plan_book(question.book).value;
+  const Loaded<PlanBook> loaded = load_plan_book(question.book);
+  if (loaded.value.counts_types()) require_one_device_type(loaded, "advice on slow ranks");
+  const PlanBook& book = loaded.value;
   const SlowAdvice advice =
       advise_on_slow_ranks(book, plan.plan, slow_ranks_of(plan.plan, question));
   const int exit = advice.best().answer == SlowAnswer::kKeep ? kNo : kYes;

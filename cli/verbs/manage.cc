@@ -1,5 +1,6 @@
 // `penstock manage` wires a manager to the world: the book's plans as files, the machines, the
 // store, the log, the signals. What to do is decided in manager/.
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -32,6 +33,7 @@
 #include "manager/hosts/local_hosts.h"
 #include "manager/hosts/machine_file_source.h"
 #include "manager/job_store.h"
+#include "manager/log_line.h"
 #include "manager/manage_job.h"
 #include "manager/notices/cloud_events.h"
 #include "manager/port/open_port.h"
@@ -39,7 +41,9 @@
 #include "manager/slow_ranks_source.h"
 #include "report/result_json.h"
 #include "report/words.h"
+#include "runtime_bridge/rank_devices.h"
 #include "studies/book_rungs.h"
+#include "studies/plan_of_page.h"
 
 namespace penstock {
 namespace {
@@ -76,19 +80,35 @@ void make_folder(const std::string& path) {
   }
 }
 
+std::vector<RanksOfType> ranks_of_types(const Plan& plan) {
+  std::vector<RanksOfType> runs;
+  for (const std::string& device : devices_of_ranks(plan)) {
+    if (runs.empty() || runs.back().device != device) runs.push_back({device, 0});
+    ++runs.back().ranks;
+  }
+  return runs;
+}
+
 // Writes a plan file per page, which does no harm to ranks that are about to read it.
 JobRules rules_of(JobFile job, const Loaded<PlanBook>& loaded) {
   const PlanBook& book = loaded.value;
   JobRules rules;
   make_folder(job.run_folder + "/plans");
-  for (const BookPage& page : book.pages) {
+  rules.types = book.types;
+  PlanBook priced = book;  // on what a page's plan was found
+  for (std::size_t p = 0; p < book.pages.size(); ++p) {
+    const BookPage& page = book.pages[p];
     if (!page.plan) continue;
-    const PlanPage its{page.gpus, page.plan->devices(), page.step_time};
-    const bool known = !rules.pages.empty() && rules.pages.back().gpus == its.gpus &&
-                       rules.pages.back().step == its.step;
+    PlanPage its{page_number(book, p), page.plan->devices(), page.step_time, {}};
+    if (book.counts_types()) its.devices = ranks_of_types(*page.plan);
+    const bool known = std::ranges::any_of(rules.pages, [&](const PlanPage& other) {
+      return other.gpus == its.gpus && other.step == its.step && other.devices == its.devices;
+    });
     if (known) continue;
-    write_file(plan_path(job.run_folder, its.page), plan_file_text(book, *page.plan, loaded.file));
-    rules.pages.push_back(its);
+    priced.cluster = cluster_of(book, page);
+    write_file(plan_path(job.run_folder, its.page),
+               plan_file_text(priced, *page.plan, loaded.file));
+    rules.pages.push_back(std::move(its));
   }
   if (rules.pages.empty()) {
     throw_bad_input(job.book +
@@ -97,7 +117,7 @@ JobRules rules_of(JobFile job, const Loaded<PlanBook>& loaded) {
   }
   rules.write = job.write.value_or(
       transfer_time(checkpoint_bytes(book.profile), BytesPerSecond{job.storage_bytes_per_s}));
-  rules.advised = job.watch_slow_ranks;
+  rules.advised = job.watch_slow_ranks && !book.counts_types();
   rules.job = std::move(job);
   return rules;
 }
@@ -128,7 +148,7 @@ class DecisionLog {
   }
   void add(const LogEntry& entry) const {
     std::ofstream(path_, std::ios::app) << line_of(entry) << std::flush;
-    say(fmt::format("{} {}: {}", to_text(entry.at).substr(11, 8), entry.decision, entry.reason));
+    say(log_line(entry));
   }
 
  private:
@@ -209,7 +229,7 @@ Answer run_manage(const Arguments& arguments, Screen screen) {
   JobFile job = load_job(path);
   check_address(job);
   const Loaded<PlanBook> book = load_plan_book(job.book);
-  require_one_device_type(book, "a job's list of machines");
+  if (!book.value.counts_types()) require_one_device_type(book, "a job's list of machines");
   return answer_of(manage(rules_of(std::move(job), book), book), path, json);
 }
 

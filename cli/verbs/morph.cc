@@ -131,7 +131,8 @@ double copy_per_gpu(const ClusterSpec& cluster, const NodeType& node) {
 
 // The same to the memory of the hosts, from all GPUs of the largest plan at once.
 Duration copy_of(const PlanBook& book) {
-  int left = std::max(1, rungs_of(book).back().gpus);
+  int left = 1;
+  for (const Rung& rung : rungs_of(book)) left = std::max(left, rung.gpus);
   double speed = 0.0;
   for (const NodeGroup& group : book.cluster.nodes) {
     const NodeType& node = type_of(book.cluster, group);
@@ -159,6 +160,22 @@ ChangeCosts costs_of(const PlanBook& book, const Availability& recording,
   return costs;
 }
 
+// Where types are counted and nobody says what a GPU costs: what the book's cluster says of each.
+Availability with_prices(Availability recording, const PlanBook& book, const MorphOptions& given) {
+  const bool is_known = std::any_of(
+      recording.changes.begin(), recording.changes.end(),
+      [](const AvailabilityChange& change) { return change.usd_per_gpu_hour.has_value(); });
+  if (!book.counts_types() || given.price || is_known) return recording;
+  for (AvailabilityChange& change : recording.changes) {
+    double usd = 0.0;
+    for (std::size_t t = 0; t < book.types.size(); ++t) {
+      usd += change.of_types[t] * find_device_type(book.cluster, book.types[t])->usd_per_hour;
+    }
+    change.usd_per_gpu_hour = change.gpus > 0 ? usd / change.gpus : 0.0;
+  }
+  return recording;
+}
+
 int most_gpus(const Availability& recording) {
   int most = 0;
   for (const AvailabilityChange& change : recording.changes) most = std::max(most, change.gpus);
@@ -168,6 +185,19 @@ int most_gpus(const Availability& recording) {
 // From the first change on.
 double hours_of(const Availability& recording) {
   return to_seconds(recording.end - recording.changes.front().at) / 3600.0;
+}
+
+// "a100-40gb up to 8, v100-16gb up to 16"
+std::string most_of_types(const PlanBook& book, const Availability& recording) {
+  std::vector<std::string> words;
+  for (std::size_t t = 0; t < book.types.size(); ++t) {
+    int most = 0;
+    for (const AvailabilityChange& change : recording.changes) {
+      most = std::max(most, change.of_types[t]);
+    }
+    words.push_back(fmt::format("{} up to {}", book.types[t], most));
+  }
+  return joined(words, ", ");
 }
 
 std::string recording_text(const PlanBook& book, const Availability& recording,
@@ -182,7 +212,8 @@ std::string recording_text(const PlanBook& book, const Availability& recording,
       recording.names_machines()
           ? ", " + count_of(static_cast<std::int64_t>(recording.machines.size()), "machine")
           : "; idle GPUs are lost first");
-  if (most_gpus(book) < most_gpus(recording)) {
+  if (book.counts_types()) text += "; of " + most_of_types(book, recording);
+  if (!book.counts_types() && most_gpus(book) < most_gpus(recording)) {
     text += fmt::format(". The book has plans for up to {}; more of them are idle",
                         count_of(most_gpus(book), "GPU"));
   }
@@ -210,10 +241,12 @@ GoodputReport report_of(const PlanBook& book, const Availability& recording,
   if (rungs.empty()) {
     bad_option("--book", "none of its pages has a plan", "write it for more GPUs");
   }
-  if (rungs.front().gpus > most_gpus(recording)) {
+  int fewest = rungs.front().gpus;
+  for (const Rung& rung : rungs) fewest = std::min(fewest, rung.gpus);
+  if (fewest > most_gpus(recording)) {
     bad_option("--trace",
                fmt::format("it never has more than {}, and the smallest plan of the book takes {}",
-                           count_of(most_gpus(recording), "GPU"), rungs.front().gpus),
+                           count_of(most_gpus(recording), "GPU"), fewest),
                "replay another recording, or a smaller model");
   }
   const ChangeCosts costs = costs_of(book, recording, given);
@@ -256,10 +289,11 @@ Answer run_morph(const Arguments& arguments, Screen screen) {
   const std::string& trace = required(given.trace, "--trace", kTraceExample);
   if (given.output) require_page_name(*given.output);
   const Loaded<PlanBook> loaded = load_plan_book(path);
-  require_one_device_type(loaded, "a recording");
   const PlanBook& book = loaded.value;
+  if (!book.counts_types()) require_one_device_type(loaded, "a recording");
   const std::string text = load_text(trace);
-  const Availability recording = read_availability(text, trace);
+  const Availability recording =
+      with_prices(in_types_of(book, read_availability(text, trace), trace), book, given);
   const GoodputReport report = report_of(book, recording, trace, given);
   if (given.output) {
     const MorphPage page{fmt::format("penstock {}", version()),

@@ -12,6 +12,7 @@
 #include "cli/io/plan_question.h"
 #include "cli/io/progress.h"
 #include "cli/io/report_command.h"
+#include "cli/options/counts_of_types.h"
 #include "cli/options/gpu_counts.h"
 #include "cli/options/model_input.h"
 #include "cli/options/node_counts.h"
@@ -58,6 +59,7 @@ constexpr const char* kExamples =
   penstock plan profile.json --cluster cluster.json --global-batch 512 --tokens 2T
   penstock plan profile.json --cluster cluster.json --gpus 8..64 --global-batch 512 -o book.json
   penstock plan profile.json --cluster cluster.json --nodes 1..8 --global-batch 512 -o book.json
+  penstock plan profile.json --cluster mixed.json --nodes a100=0..2,v100=0..4 --global-batch 512
   penstock plan config.json --device rtx-4090 --gpus 1 --global-batch 8 --spill
 )";
 
@@ -262,6 +264,38 @@ int exit_of(const SearchResult& result, const Winner& winner) {
   return result.best.empty() || !ends(winner.training) ? kNo : kYes;
 }
 
+// Of several types: sets what the question is asked with, the largest numbers of all.
+BookSizes sizes_of_types(SearchOptions& given, const std::optional<std::string>& nodes) {
+  const std::string& path =
+      required(given.cluster, "--cluster",
+               "--cluster FILE; data/clusters/a100-40gb-2x4-v100-16gb-4x4.json is an example");
+  if (nodes && given.gpus) bad_option("--nodes", "--gpus is given, too", "keep one of them");
+  if (given.device) {
+    bad_option("--device", "each number says of which device type it is", "leave it out");
+  }
+  BookSizes sizes;
+  sizes.of_types = counts_of_types(nodes ? *nodes : *given.gpus, nodes ? "--nodes" : "--gpus",
+                                   nodes.has_value(), load_cluster(path).value);
+  int gpus = 0;
+  for (const int count : sizes.of_types->counts.back()) gpus += count;
+  given.gpus = std::to_string(gpus);
+  if (is_model_config(load_json(given.profile).value)) {
+    given.device = sizes.of_types->types.front();
+    given.also_on.assign(sizes.of_types->types.begin() + 1, sizes.of_types->types.end());
+  }
+  return sizes;
+}
+
+// Many numbers of GPUs make a book; nothing for one.
+std::optional<BookSizes> book_sizes(SearchOptions& given, const std::optional<std::string>& nodes) {
+  if (names_types(nodes) || names_types(given.gpus)) return sizes_of_types(given, nodes);
+  if (nodes) given.gpus = gpus_of_nodes(*nodes, given);
+  auto counts = given.gpus ? gpu_counts(*given.gpus) : std::nullopt;
+  if (!counts) return std::nullopt;
+  given.gpus = std::to_string(counts->back());
+  return BookSizes{*std::move(counts), std::nullopt};
+}
+
 // Whoever names a table or a page means one.
 void refuse_other_ending(const std::string& output) {
   for (const std::string_view end :
@@ -293,7 +327,7 @@ Answer run_plan(const Arguments& arguments, Screen screen) {
   options.option(
       "--nodes", "N",
       "instead of --gpus: whole nodes, the cluster's in its order; also 1..8 or 1,2,4: a "
-      "book with a plan for each",
+      "book with a plan for each; of several device types TYPE=0..2,TYPE=0..4",
       nodes);
   training.declare(options);
   SpillOptions spilling;
@@ -311,12 +345,10 @@ Answer run_plan(const Arguments& arguments, Screen screen) {
   options.names_given(given_names);
   if (auto help = options.parse(arguments, screen)) return help_answer(*help);
 
-  if (nodes) given.gpus = gpus_of_nodes(*nodes, given);
-  const auto counts = given.gpus ? gpu_counts(*given.gpus) : std::nullopt;
-  if (counts) {
+  const std::optional<BookSizes> sizes = book_sizes(given, nodes);
+  if (sizes) {
     refuse_given(given_names, {"--baseline", "-v", "--top", "--tokens"},
                  "--gpus names many numbers, each with its plan", "leave it out");
-    given.gpus = std::to_string(counts->back());
   }
   if (given.trainer) given.trainer = trainer_called(*given.trainer);
   if (output) {
@@ -326,14 +358,15 @@ Answer run_plan(const Arguments& arguments, Screen screen) {
   const TableFormat chosen = format.chosen();
   const std::optional<TrainingQuestion> asked = training.question();
   Question question = question_of(given);
+  if (sizes && sizes->of_types) question.request.pins.device.reset();
   refuse_contradictions(question);
   require_tokens(asked, question.profile.value);
   training.set_price(question.cluster.value);
   const auto asked_of = [&](int gpus) { return question_of(given, gpus); };
   std::optional<Loaded<PlanFile>> other;  // a bad file is refused before the search
   if (baseline_path) other = load_plan(*baseline_path);
-  if (counts) {
-    return book_of_plans(question, *counts, short_question(question), output, chosen, screen,
+  if (sizes) {
+    return book_of_plans(question, *sizes, short_question(question), output, chosen, screen,
                          asked_of);
   }
   if (spilling.spill) {

@@ -40,7 +40,8 @@ Answer run_calibrate(const Arguments&, Screen) { return not_built("calibrate"); 
 Answer run_estimate(const Arguments&, Screen) { return not_built("estimate"); }
 Answer run_fingerprint(const Arguments&, Screen) { return not_built("fingerprint"); }
 
-Loaded<PlanFile> plan_from_book(const std::string& path, int /*ranks*/) {
+Loaded<PlanFile> plan_from_book(const std::string& path, int /*ranks*/,
+                                const RanksOfTypes& /*of_types*/) {
   throw Error(ErrorKind::kMissingResource,
               path +
                   ": a page of a book is worked out by the planner, without which this penstock "

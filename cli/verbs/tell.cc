@@ -28,7 +28,7 @@ constexpr const char* kExamples = R"(  penstock tell job.json join node4 --gpus 
 
 struct TellOptions {
   std::string job;
-  std::optional<std::string> command, machine, gpus, at, in;
+  std::optional<std::string> command, machine, gpus, device, at, in;
   ManagerOptions manager;
   bool json = false;
 
@@ -42,6 +42,8 @@ struct TellOptions {
     options.positional_if_any("MACHINE", "name of the machine in the job", machine);
     options.heading("The command");
     options.option("--gpus", "N", "number of GPUs of the machine that joins", gpus);
+    options.option("--device", "TYPE",
+                   "device type of that machine, where the job's book counts types", device);
     options.option("--at", "TIME", "with preempt: when the machine will be gone, in UTC", at);
     options.option("--in", "TIME", "the same, counted from now: 30s, 2min", in);
     options.heading("The manager");
@@ -122,6 +124,14 @@ CommandGiven command_of(const TellOptions& given) {
   }
   if (given.gpus && kind != CommandKind::kJoin)
     bad_option("--gpus", "only join takes it", "leave it out");
+  if (given.device && kind != CommandKind::kJoin) {
+    bad_option("--device", "only join takes it", "leave it out");
+  }
+  if (given.device && !is_machine_name(*given.device)) {
+    bad_option("--device", fmt::format("'{}' is not a device type", *given.device),
+               "one of the job's book, for example a100-40gb");
+  }
+  command.device = given.device.value_or("");
   if ((given.at || given.in) && kind != CommandKind::kPreempt) {
     bad_option(given.at ? "--at" : "--in", "only preempt takes it", "leave it out");
   }

@@ -21,6 +21,7 @@
 #include "cli/io/resume_run.h"
 #include "cli/io/watched_training.h"
 #include "cli/options/options.h"
+#include "cli/options/parse.h"
 #include "cli/options/train_settings.h"
 #include "cli/parts/checked_job.h"
 #include "cli/parts/jobs_run.h"
@@ -314,6 +315,10 @@ Answer run_train(const Arguments& arguments, Screen screen) {
   if (path.has_value() == book.has_value()) {
     throw_bad_input(path ? "--book: a plan file is given as well\nhelp: leave out one of the two"
                          : "PLAN: missing\nhelp: usage: penstock train PLAN --data FILE [OPTIONS]");
+  }
+  if (!book && !request.settings.ranks_of_types().empty()) {
+    bad_option("--ranks-of", "a plan file says on which types its ranks are",
+               "leave it out, or give a --book that counts device types");
   }
   if (request.settings.sleeps() && !book) request.settings.refuse_number_of_ranks();
   request.environment = process_environment();

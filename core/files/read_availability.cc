@@ -21,7 +21,10 @@ constexpr int kMostGpus = 1'000'000;
 constexpr std::size_t kMostRows = 10'000'000;
 
 constexpr std::string_view kHelp =
-    "help: the first line is time_s,gpus or time_s,node,event,gpus; see docs/file_formats.md";
+    "help: the first line is time_s,gpus or time_s,node,event,gpus, of several device types "
+    "time_s,gpus:TYPE,gpus:TYPE or time_s,node,event,gpus,device; see docs/file_formats.md";
+constexpr std::string_view kOfType = "gpus:";
+constexpr std::size_t kMostTypes = 64;
 
 std::vector<std::string_view> cells_of(std::string_view line) {
   std::vector<std::string_view> cells;
@@ -52,6 +55,10 @@ class AvailabilityReader {
           "TIME,-,end,0");
     }
     if (!names_machines_) end_counts();
+    // Types that came up later were not there before.
+    for (AvailabilityChange& change : result_.changes) {
+      change.of_types.resize(result_.types.size(), 0);
+    }
     return std::move(result_);
   }
 
@@ -79,19 +86,30 @@ class AvailabilityReader {
     if (!next_line()) fail("the file is empty\n" + std::string(kHelp));
     for (std::size_t i = 0; i < cells_.size(); ++i) {
       const std::string name(cells_[i]);
-      if (name != "time_s" && name != "gpus" && name != "node" && name != "event" &&
-          name != "notice_s" && name != "usd_per_gpu_hour") {
+      if (name.starts_with(kOfType) && name.size() > kOfType.size()) {
+        result_.types.push_back(name.substr(kOfType.size()));
+      } else if (name != "time_s" && name != "gpus" && name != "node" && name != "event" &&
+                 name != "device" && name != "notice_s" && name != "usd_per_gpu_hour") {
         fail("\"" + name + "\" is not a column of a recording of available GPUs\n" +
              std::string(kHelp));
       }
       if (!columns_.emplace(name, i).second) fail("the column " + name + " stands twice");
     }
     names_machines_ = columns_.contains("node") || columns_.contains("event");
-    for (const char* name : {"time_s", "gpus"}) require_column(name);
+    require_column("time_s");
+    if (result_.types.size() > kMostTypes) fail("more device types than any recording has");
+    if (!result_.types.empty() && (names_machines_ || columns_.contains("gpus"))) {
+      fail("gpus:" + result_.types.front() +
+           " counts the GPUs of a type; leave out gpus, node and " +
+           "event, or say the type of each node in a column device");
+    }
+    if (result_.types.empty()) require_column("gpus");
     if (names_machines_) {
       for (const char* name : {"node", "event"}) require_column(name);
-    } else if (columns_.contains("notice_s")) {
-      fail("notice_s goes with node and event only");
+    } else {
+      for (const char* name : {"notice_s", "device"}) {
+        if (columns_.contains(name)) fail(std::string(name) + " goes with node and event only");
+      }
     }
   }
 
@@ -149,15 +167,32 @@ class AvailabilityReader {
   AvailabilityChange& change_at(Duration at) {
     std::vector<AvailabilityChange>& changes = result_.changes;
     if (changes.empty() || changes.back().at != at) {
-      changes.push_back({at, changes.empty() ? 0 : changes.back().gpus, {}, {}, {}, {}});
+      changes.push_back({at,
+                         changes.empty() ? 0 : changes.back().gpus,
+                         {},
+                         {},
+                         {},
+                         {},
+                         changes.empty() ? std::vector<int>{} : changes.back().of_types});
     }
     return changes.back();
   }
 
   void read_count(Duration at) {
-    const int gpus = static_cast<int>(integer("gpus", kMostGpus));
     AvailabilityChange& change = change_at(at);
-    change.gpus = gpus;
+    change.of_types.clear();
+    for (const std::string& type : result_.types) {
+      const std::string column = std::string(kOfType) + type;
+      change.of_types.push_back(static_cast<int>(integer(column.c_str(), kMostGpus)));
+    }
+    if (result_.types.empty()) {
+      change.gpus = static_cast<int>(integer("gpus", kMostGpus));
+    } else {
+      std::int64_t sum = 0;
+      for (const int gpus : change.of_types) sum += gpus;
+      if (sum > kMostGpus) fail("more than 1000000 GPUs at one time");
+      change.gpus = static_cast<int>(sum);
+    }
     read_price(change);
     result_.end = at;
   }
@@ -166,8 +201,8 @@ class AvailabilityReader {
   void end_counts() {
     std::vector<AvailabilityChange> kept;
     for (AvailabilityChange& change : result_.changes) {
-      const bool is_new =
-          kept.empty() || change.gpus != kept.back().gpus || change.usd_per_gpu_hour;
+      const bool is_new = kept.empty() || change.gpus != kept.back().gpus ||
+                          change.of_types != kept.back().of_types || change.usd_per_gpu_hour;
       if (is_new && (kept.empty() || change.at < result_.end)) kept.push_back(std::move(change));
     }
     result_.changes = std::move(kept);
@@ -195,13 +230,35 @@ class AvailabilityReader {
     if (!indices_.emplace(name, index).second) {
       fail("node: \"" + name + "\" was added above; a machine that comes back has another name");
     }
-    result_.machines.push_back({name, gpus});
+    result_.machines.push_back({name, gpus, type_of_row()});
     is_there_.push_back(true);
     AvailabilityChange& change = change_at(at);
     if (change.gpus > kMostGpus - gpus) fail("more than 1000000 GPUs at one time");
     change.gpus += gpus;
+    count(change, index, 1);
     change.added.push_back(index);
     read_price(change);
+  }
+
+  // Of the machine that is added; types are numbered as they come up.
+  int type_of_row() {
+    if (!columns_.contains("device")) return 0;
+    if (!says("device")) fail("device: an added machine needs its type");
+    const std::string type(cell("device"));
+    const auto known = std::find(result_.types.begin(), result_.types.end(), type);
+    if (known == result_.types.end()) {
+      if (result_.types.size() == kMostTypes) fail("more device types than any recording has");
+      result_.types.push_back(type);
+      return static_cast<int>(result_.types.size()) - 1;
+    }
+    return static_cast<int>(known - result_.types.begin());
+  }
+
+  void count(AvailabilityChange& change, int machine, int sign) const {
+    if (!columns_.contains("device")) return;
+    const AvailableMachine& its = result_.machines[static_cast<std::size_t>(machine)];
+    change.of_types.resize(result_.types.size(), 0);
+    change.of_types[static_cast<std::size_t>(its.type)] += sign * its.gpus;
   }
 
   void remove(Duration at, const std::string& name) {
@@ -212,6 +269,7 @@ class AvailabilityReader {
     is_there_[static_cast<std::size_t>(found->second)] = false;
     AvailabilityChange& change = change_at(at);
     change.gpus -= result_.machines[static_cast<std::size_t>(found->second)].gpus;
+    count(change, found->second, -1);
     // A machine that comes and goes at once was never there.
     if (std::erase(change.added, found->second) == 0) change.lost.push_back(found->second);
     read_notice(change);

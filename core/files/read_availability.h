@@ -5,7 +5,9 @@
 //   time_s,node,event,gpus   one machine's event: add, remove, or, in the last row, end (node "-")
 //
 // Either may have a further column usd_per_gpu_hour (the price from then on), the second notice_s
-// (how long before the loss it was announced); an empty cell means unknown. docs/file_formats.md.
+// (how long before the loss it was announced); an empty cell means unknown. Of several device types
+// the first has a column gpus:TYPE for each in place of gpus, the second a column device (of an
+// added machine; otherwise it may be empty). docs/file_formats.md.
 #pragma once
 
 #include <string>

@@ -12,6 +12,7 @@ namespace penstock {
 struct AvailableMachine {
   std::string name;  // never used twice in a recording
   int gpus = 1;
+  int type = 0;  // index into the recording's types, where it has some
   bool operator==(const AvailableMachine&) const = default;
 };
 
@@ -22,6 +23,7 @@ struct AvailabilityChange {
   std::vector<int> added, lost;    // indices into the recording's machines
   std::optional<Duration> notice;  // how long before `at` the losses were announced, if it is known
   std::optional<double> usd_per_gpu_hour;  // from then on, if it is known
+  std::vector<int> of_types{};             // GPUs of each of the recording's types
   bool operator==(const AvailabilityChange&) const = default;
 };
 
@@ -29,6 +31,7 @@ struct Availability {
   std::vector<AvailableMachine> machines;   // empty: only the number of GPUs was recorded
   std::vector<AvailabilityChange> changes;  // `at` rises strictly
   Duration end{};                           // not before the last change
+  std::vector<std::string> types{};         // of devices; empty: GPUs are counted, not their types
 
   [[nodiscard]] bool names_machines() const { return !machines.empty(); }
   bool operator==(const Availability&) const = default;

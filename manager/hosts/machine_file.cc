@@ -28,8 +28,15 @@ bool is_name(const std::string& host) {
          host.find_first_not_of(kLetters) == std::string::npos;
 }
 
+// A number alone is none: somebody meant something else.
+bool is_type(const std::string& device) {
+  return is_name(device) && device.find_first_not_of("0123456789.") != std::string::npos;
+}
+
 [[noreturn]] void bad_line(const std::string& place, const std::string& what) {
-  throw_bad_input(place + ": " + what + "\nhelp: a line is a host and its number of GPUs: gpu7 8");
+  throw_bad_input(place + ": " + what +
+                  "\nhelp: a line is a host, its number of GPUs, and their type if the job's "
+                  "book counts types: gpu7 8 a100-40gb");
 }
 
 class Machines {
@@ -40,6 +47,9 @@ class Machines {
     }
     if (!hosts_.insert(machine.host).second) {
       bad_line(place, machine.host + " is named a second time");
+    }
+    if (!machine.device.empty() && !is_type(machine.device)) {
+      bad_line(place, "'" + machine.device + "' is not a device type");
     }
     all_.push_back(std::move(machine));
   }
@@ -64,9 +74,9 @@ void read_line(const std::string& line, const std::string& place, Machines& mach
   }
   if (!word.empty()) words.push_back(word);
   if (words.empty()) return;
-  if (words.size() > 2) bad_line(place, "there are " + std::to_string(words.size()) + " words");
-  ListedMachine machine{words[0], 1};
-  if (words.size() == 2) {
+  if (words.size() > 3) bad_line(place, "there are " + std::to_string(words.size()) + " words");
+  ListedMachine machine{words[0], 1, words.size() == 3 ? words[2] : ""};
+  if (words.size() >= 2) {
     const char* const last = words[1].data() + words[1].size();
     const auto [end, error] = std::from_chars(words[1].data(), last, machine.gpus);
     if (error != std::errc() || end != last || machine.gpus < 1 || machine.gpus > kMostGpus) {
@@ -89,6 +99,7 @@ std::vector<ListedMachine> read_json(std::string_view text, const std::string& f
     if (auto gpus = each.get("gpus")) {
       machine.gpus = static_cast<int>(gpus->integer(1, kMostGpus));
     }
+    if (auto device = each.get("device")) machine.device = device->string();
     each.finish();
     machines.add(std::move(machine), file + ":" + std::to_string(each.value().line()));
   }

@@ -1,6 +1,6 @@
-// The list of machines that a person or a scheduler writes: lines "HOST GPUS", or JSON
-// ({"machines": [{"host": "gpu7", "gpus": 8}]}). It is looked at again and again; what is
-// malformed, perhaps because it is just being written, changes nothing.
+// The list of machines that a person or a scheduler writes: lines "HOST GPUS" or "HOST GPUS
+// TYPE", or JSON ({"machines": [{"host": "gpu7", "gpus": 8, "device": "a100-40gb"}]}). It is looked
+// at again and again; what is malformed, perhaps because it is just being written, changes nothing.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +14,7 @@ namespace penstock {
 struct ListedMachine {
   std::string host;
   int gpus = 1;
+  std::string device{};  // its type; empty: the file does not say
   bool operator==(const ListedMachine&) const = default;
 };
 

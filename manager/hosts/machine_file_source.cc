@@ -24,7 +24,7 @@ std::vector<Event> MachineFileSource::poll() {
   }
   for (const ListedMachine& now : *look.machines) {
     if (std::ranges::find(listed_, now) != listed_.end()) continue;
-    events.emplace_back(MachineJoined{now.host, now.gpus});
+    events.emplace_back(MachineJoined{now.host, now.gpus, now.device});
   }
   listed_ = *look.machines;
   return events;

@@ -34,6 +34,7 @@ void read_command(JsonReader reader, CommandGiven& command) {
   if (names_machine(*kind)) command.machine = read_word(reader.at("machine"));
   if (kind == CommandKind::kJoin) {
     command.gpus = static_cast<int>(reader.at("gpus").integer(1, kMostGpus));
+    if (const auto device = reader.get("device")) command.device = read_word(*device);
   }
   if (kind == CommandKind::kPreempt) {
     const JsonReader at = reader.at("at");
@@ -59,6 +60,7 @@ std::string command_words(const CommandGiven& command) {
   if (!command.machine.empty()) words += " " + command.machine;
   if (command.kind == CommandKind::kJoin) {
     words += " with " + std::to_string(command.gpus) + (command.gpus == 1 ? " GPU" : " GPUs");
+    if (!command.device.empty()) words += " of type " + command.device;
   }
   if (command.at) words += " at " + to_text(*command.at);
   return words;
@@ -85,6 +87,7 @@ std::string write_command_message(const CommandMessage& message) {
   command.set("do", std::string(name_of(given.kind)));
   if (names_machine(given.kind)) command.set("machine", given.machine);
   if (given.kind == CommandKind::kJoin) command.set("gpus", given.gpus);
+  if (!given.device.empty()) command.set("device", given.device);
   if (given.kind == CommandKind::kPreempt && given.at) command.set("at", to_text(*given.at));
   Json json = Json::object();
   json.set("format", kFormat).set("job", message.job).set("sender", given.who);

@@ -9,7 +9,8 @@ bool runs(const JobState& state) {
 }
 
 MachineStatus machine_status(const JobMachine& machine, const JobState& state) {
-  MachineStatus status{machine.name, machine.gpus, {}, "", machine.gone_by, machine.slow_factor};
+  MachineStatus status{machine.name,        machine.gpus,  {}, "", machine.gone_by,
+                       machine.slow_factor, machine.device};
   for (const PlacedRank& rank : state.generation.ranks) {
     if (runs(state) && rank.machine == machine.name && !rank.ended) {
       status.ranks.push_back(rank.rank);

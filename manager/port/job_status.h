@@ -33,6 +33,7 @@ struct MachineStatus {
   std::string condition{};  // "in use", "idle", "leaves", "slow"
   std::optional<UtcTime> gone_by{};
   double slow_factor = 1.0;
+  std::string device{};  // its type, if it is known
   bool operator==(const MachineStatus&) const = default;
 };
 

@@ -42,6 +42,7 @@ Json write_machine(const MachineStatus& machine) {
   json.set("name", machine.name).set("gpus", machine.gpus).set("condition", machine.condition);
   json.set("ranks", std::move(ranks)).set("slow_factor", machine.slow_factor);
   if (machine.gone_by) json.set("gone_by", to_text(*machine.gone_by));
+  if (!machine.device.empty()) json.set("device", machine.device);
   return json;
 }
 
@@ -55,6 +56,7 @@ MachineStatus read_machine(JsonReader reader) {
   }
   machine.slow_factor = reader.at("slow_factor").number(0.0, kMostNumber);
   machine.gone_by = get_time(reader, "gone_by");
+  if (const auto device = reader.get("device")) machine.device = device->string();
   reader.finish();
   return machine;
 }

@@ -17,8 +17,8 @@ constexpr const char* kOption = "address of the job file";
 bool is_loopback(const std::string& host) { return host.starts_with("127.") || host == "::1"; }
 
 const Plan* plan_of(const PlanBook& book, int page) {
-  for (const BookPage& one : book.pages) {
-    if (one.gpus == page && one.plan) return &*one.plan;
+  for (std::size_t p = 0; p < book.pages.size(); ++p) {
+    if (page_number(book, p) == page && book.pages[p].plan) return &*book.pages[p].plan;
   }
   return nullptr;
 }
@@ -36,7 +36,9 @@ PortSubject subject_of(const JobFile& job, const PlanBook& book) {
   PortSubject subject{job.name, job.steps, !job.machine_file.empty(), {}, {}};
   subject.plan_words = [book, folder = job.run_folder](int page) {
     const Plan* plan = plan_of(book, page);
-    if (plan != nullptr) return layout_line(*plan);
+    if (plan != nullptr) {
+      return layout_line(*plan) + (book.counts_types() ? ", on " + device_words(*plan) : "");
+    }
     return page >= kFirstFoundPage ? "not of the book: " + plan_path(folder, page) : std::string();
   };
   // Of all plans of a job the same.

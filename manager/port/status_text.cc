@@ -1,8 +1,10 @@
 #include "manager/port/status_text.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
+#include "manager/log_line.h"
 #include "report/table.h"
 #include "report/words.h"
 
@@ -63,13 +65,20 @@ std::string time_line(const JobStatus& status) {
 }
 
 std::string machines_table(const JobStatus& status, std::size_t width) {
-  TextTable table({left_column("machine"), right_column("GPUs"), left_column("ranks"),
-                   left_column("state"), left_column("gone by")});
+  const bool has_types = std::ranges::any_of(
+      status.machines, [](const MachineStatus& machine) { return !machine.device.empty(); });
+  std::vector<Column> columns{left_column("machine"), right_column("GPUs")};
+  if (has_types) columns.push_back(left_column("type"));
+  for (const char* header : {"ranks", "state", "gone by"}) columns.push_back(left_column(header));
+  TextTable table(std::move(columns));
   for (const MachineStatus& machine : status.machines) {
     const std::string slow =
         machine.slow_factor > 1.0 ? ", " + fixed(machine.slow_factor, 2) + " times as long" : "";
-    table.add({machine.name, std::to_string(machine.gpus), ranges(machine.ranks),
-               machine.condition + slow, machine.gone_by ? to_text(*machine.gone_by) : ""});
+    std::vector<std::string> cells{machine.name, std::to_string(machine.gpus)};
+    if (has_types) cells.push_back(machine.device);
+    cells.insert(cells.end(), {ranges(machine.ranks), machine.condition + slow,
+                               machine.gone_by ? to_text(*machine.gone_by) : ""});
+    table.add(std::move(cells));
   }
   return table.text(width);
 }
@@ -93,9 +102,7 @@ std::string status_text(const JobStatus& status, UtcTime now, Screen screen) {
   if (!status.machines.empty()) text += "\n" + machines_table(status, width);
   if (!status.decisions.empty()) text += "\nLast decisions\n";
   for (const LogEntry& entry : status.decisions) {
-    text += wrapped(to_text(entry.at).substr(11, 8) + " " + entry.decision + ": " + entry.event +
-                        ". " + entry.reason,
-                    width, "  ", "           ");
+    text += wrapped(log_line(entry), width, "  ", "           ");
   }
   return text;
 }

@@ -18,10 +18,10 @@ function ranPolicies({policies, starts}) {
 }
 
 /** The plan on so many GPUs, in words; of other plans than the book's the number alone. */
-function wordsOnGpus(morph, gpus) {
+function wordsOnGpus(morph, gpus, words) {
   if (gpus === 0) return 'nothing runs';
-  const plan = morph.book.find((one) => one.gpus === gpus);
-  return `${countOf(gpus, 'GPU')}${plan ? `: ${plan.words}` : ''}`;
+  const plan = words ?? morph.book.find((one) => one.gpus === gpus)?.words;
+  return `${countOf(gpus, 'GPU')}${plan ? `: ${plan}` : ''}`;
 }
 
 function shareWords({policy, share_of_best: share}) {
@@ -58,6 +58,7 @@ function availabilityPlot(morph, policy, width, say) {
       .sort((a, b) => a - b);
   const there = heldAt(times, morph.availability, 'gpus');
   const used = heldAt(times, policy.starts, 'gpus_used');
+  const plans = heldAt(times, policy.starts, 'plan');
   const stepped = uPlot.paths.stepped({align: 1});
   return {
     data: [times.map((time) => time / kHour), there, used],
@@ -74,7 +75,7 @@ function availabilityPlot(morph, policy, width, say) {
         setCursor: [(plot) => {
           const index = plot.cursor.idx;
           say(isAbsent(index) ? null : `${hoursText(times[index])}: ${countOf(there[index], 'GPU')} there; ` +
-              wordsOnGpus(morph, used[index] ?? 0));
+              wordsOnGpus(morph, used[index] ?? 0, plans[index]));
         }],
       },
     },
@@ -93,7 +94,7 @@ function startColumns(morph) {
     {key: 'gpus', title: 'GPUs there', numeric: true, text: countText, value: (row) => row.gpus},
     {key: 'gpus_used', title: 'used', numeric: true, text: countText, value: (row) => row.gpus_used},
     {key: 'why', title: 'Why', value: (row) => row.why},
-    {key: 'plan', title: 'Plan', class: 'prose', value: (row) => wordsOnGpus(morph, row.gpus_used)},
+    {key: 'plan', title: 'Plan', class: 'prose', value: (row) => wordsOnGpus(morph, row.gpus_used, row.plan)},
   ];
 }
 

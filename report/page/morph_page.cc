@@ -12,6 +12,7 @@ namespace {
 Json start_json(const PolicyStart& start) {
   Json json = Json::object();
   json.set("at_s", to_seconds(start.at)).set("gpus_used", start.gpus);
+  if (!start.plan.empty()) json.set("plan", start.plan);
   return json.set("lost_gpu", start.broken);
 }
 

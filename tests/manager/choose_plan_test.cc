@@ -19,6 +19,62 @@ JobState on_slow_machine(const JobRules& rules) {
   return state;
 }
 
+// On two fast GPUs a step takes 2 s, on two slow ones 4 s, on all four 1 s.
+JobRules rules_of_types() {
+  JobRules rules = rules_of_test();
+  rules.types = {"fast", "slow"};
+  rules.pages = {{1, 2, seconds(4), {{"slow", 2}}},
+                 {2, 2, seconds(2), {{"fast", 2}}},
+                 {3, 4, seconds(1), {{"slow", 2}, {"fast", 2}}}};
+  return rules;
+}
+
+std::vector<std::string> machines_of(const std::vector<PlacedRank>& ranks) {
+  std::vector<std::string> machines;
+  for (const PlacedRank& rank : ranks) machines.push_back(rank.machine);
+  return machines;
+}
+
+TEST_CASE("ranks go to machines of their device types, and the plan is the one for what is there") {
+  Told job(rules_of_types());
+  job(seconds(0), MachineJoined{"f", 2, "fast"});
+  CHECK(job.state.generation.page == 2);
+  CHECK(machines_of(job.state.generation.ranks) == std::vector<std::string>{"f", "f"});
+  job(seconds(10), StepFinished{1, 1, 0.5, seconds(2)});
+  // Two GPUs more, of a type that no plan has, are none that a plan could use.
+  job(seconds(11), MachineJoined{"x", 2, "other"});
+  job(seconds(11), MachineJoined{"y", 2, ""});
+  CHECK(job.state.machines.size() == 1);
+  job(seconds(12), CommandGiven{"1", CommandKind::kJoin, "test", "z", 2, {}, "other"});
+  REQUIRE(job.last.answer);
+  CHECK_FALSE(job.last.answer->accepted);
+  // 99 steps at 1 s instead of 2 s pay for a change at once or after a while.
+  job(seconds(13), MachineJoined{"s", 4, "slow"});
+  for (int when = 14; when < 200 && job.state.phase == JobPhase::kRunning; ++when) {
+    job(seconds(when), TimePassed{});
+  }
+  REQUIRE(job.state.phase == JobPhase::kStopping);
+  job.all_end(seconds(200), 4);
+  CHECK(job.state.generation.page == 3);
+  CHECK(machines_of(job.state.generation.ranks) == std::vector<std::string>{"s", "s", "f", "f"});
+  CHECK(job.state.generation.ranks[3].local_rank == 1);
+  CHECK(read_job_state(write_job_state(job.state), "state") == job.state);
+  // The fast ones are lost: four slow ones are left, of which a plan takes two.
+  job(seconds(210), StepFinished{2, 2, 0.5, seconds(1)});
+  job(seconds(220), MachineLost{"f", "test"});
+  job.all_end(seconds(224), 3);
+  CHECK(job.state.generation.page == 1);
+  CHECK(machines_of(job.state.generation.ranks) == std::vector<std::string>{"s", "s"});
+}
+
+TEST_CASE("a job that waits says what there is of each type") {
+  Told job(rules_of_types());
+  job(seconds(0), MachineJoined{"f", 1, "fast"});
+  job(seconds(1), MachineJoined{"s", 1, "slow"});
+  CHECK(job.state.phase == JobPhase::kWaiting);
+  CHECK(job.state.why == "no plan of the book fits 1 fast, 1 slow");
+}
+
 // Both plans take 2 s, and 4 s on a machine that is half as fast.
 TEST_CASE("of plans that are equally fast the one on fewer GPUs is started, as listed or not") {
   JobRules rules = rules_of_test();

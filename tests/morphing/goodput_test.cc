@@ -135,8 +135,9 @@ double most_of_all_scripts(const Availability& recording, const std::vector<Rung
   while (true) {
     bool can_run = true;
     for (std::size_t i = 0; i < changes; ++i) {
-      can_run = can_run && (script[i] == 0 || rungs[Scripted::rung_of_choice(script[i])].gpus <=
-                                                  recording.changes[i].gpus);
+      const AvailabilityChange& there = recording.changes[i];
+      can_run = can_run && (script[i] == 0 || fits(rungs[Scripted::rung_of_choice(script[i])],
+                                                   there.gpus, there.of_types));
     }
     if (can_run) {
       Scripted policy(script);
@@ -156,6 +157,28 @@ TEST_CASE("Hindsight finds the best of all scripts where only the number of GPUs
     const Availability recording = random_recording(random, 5, false);
     const std::vector<Rung> rungs = {rung_of(2, 2.0), rung_of(4, 3.5), rung_of(7, 5.0)};
     // Losses are announced; in a third of the rounds every step is in a checkpoint.
+    const ChangeCosts costs{seconds(1 + random() % 20), seconds(random() % 90),
+                            seconds(round % 3 * 25), seconds(30)};
+    CHECK(most_steps(recording, rungs, costs) ==
+          doctest::Approx(most_of_all_scripts(recording, rungs, costs)).epsilon(1e-9));
+  }
+}
+
+// Two types of GPUs, of which up to four are there; no plan fits wherever another one does.
+TEST_CASE("Hindsight finds the best of all scripts where device types are counted") {
+  std::mt19937 random(3);
+  std::vector<Rung> rungs = {rung_of(2, 1.0), rung_of(2, 2.0), rung_of(4, 3.5)};
+  rungs[0].of_types = {0, 2};
+  rungs[1].of_types = {2, 0};
+  rungs[2].of_types = {2, 2};
+  for (int round = 0; round < testing::draws(40); ++round) {
+    CAPTURE(round);
+    Availability recording = random_recording(random, 5, false);
+    recording.types = {"fast", "slow"};
+    for (AvailabilityChange& change : recording.changes) {
+      change.of_types = {static_cast<int>(random() % 5), static_cast<int>(random() % 5)};
+      change.gpus = change.of_types[0] + change.of_types[1];
+    }
     const ChangeCosts costs{seconds(1 + random() % 20), seconds(random() % 90),
                             seconds(round % 3 * 25), seconds(30)};
     CHECK(most_steps(recording, rungs, costs) ==

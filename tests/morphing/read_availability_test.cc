@@ -47,6 +47,31 @@ TEST_CASE("Machines of one moment are one change, and one that came and went was
   CHECK(read.end == seconds(20));
 }
 
+TEST_CASE("Device types are counted, in columns of their own or by machine") {
+  const Availability counts =
+      read_availability("time_s,gpus:new,gpus:old\n0,4,8\n60,0,12\n90,0,12\n", "t.csv");
+  CHECK(counts.types == std::vector<std::string>{"new", "old"});
+  REQUIRE(counts.changes.size() == 2);  // as many GPUs, but of other types
+  CHECK(counts.changes[0].of_types == std::vector<int>{4, 8});
+  CHECK(counts.changes[1].of_types == std::vector<int>{0, 12});
+  CHECK(counts.changes[1].gpus == 12);
+  CHECK(counts.end == seconds(90));
+  const Availability machines = read_availability(
+      "time_s,node,event,gpus,device\n0,a,add,8,old\n5,b,add,4,new\n9,a,remove,8,\n"
+      "20,-,end,0,\n",
+      "t.csv");
+  CHECK(machines.types == std::vector<std::string>{"old", "new"});
+  CHECK(machines.machines[1] == AvailableMachine{"b", 4, 1});
+  REQUIRE(machines.changes.size() == 3);
+  CHECK(machines.changes[0].of_types == std::vector<int>{8, 0});  // of new ones none yet
+  CHECK(machines.changes[1].of_types == std::vector<int>{8, 4});
+  CHECK(machines.changes[2].of_types == std::vector<int>{0, 4});
+  CHECK(says(refused("time_s,gpus,gpus:a\n0,1,1\n"), "leave out gpus"));
+  CHECK(says(refused("time_s,gpus,device\n0,1,a\n"), "device goes with node and event"));
+  CHECK(says(refused("time_s,node,event,gpus,device\n0,a,add,1,\n"), "needs its type"));
+  CHECK(says(refused("time_s,gpus:a,gpus:b\n0,1000000,1\n"), "more than 1000000 GPUs"));
+}
+
 TEST_CASE("What is no recording is refused with its line and a remedy") {
   CHECK(says(refused(""), "t.csv:0: the file is empty"));
   CHECK(says(refused("time_s\n0\n"), "there is no column gpus"));

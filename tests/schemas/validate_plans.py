@@ -31,6 +31,8 @@ ASKED = [
 ] + [("plan", PROFILE, "--cluster", CLUSTER, "--gpus", "4", "--global-batch", "16", "--pin", "PP=4", "--schedule", name)
      for name in SCHEDULES]
 BOOK = ("plan", PROFILE, "--cluster", CLUSTER, "--gpus", "1..3", "--global-batch", "32", "--schedule", "1f1b")
+TYPES = ("plan", "data/profiles/opt-350m.json", "--cluster", "data/clusters/a100-40gb-2x4-v100-16gb-4x4.json", "--gpus",
+         "a100-40gb=4,v100-16gb=0..8:4", "--global-batch", "32", "--schedule", "1f1b")
 WRITTEN_BY_HAND = ("tests/core/tiny_plan.h", "tests/core/slots_plan.h")
 
 
@@ -79,8 +81,8 @@ def main(penstock):
                 bad += 1
             del part["nobody_reads_this"]
     with tempfile.TemporaryDirectory() as folder:
-        book = planned(penstock, BOOK, pathlib.Path(folder))
-    for part in (book, book["profile"], book["cluster"]):
+        books = [planned(penstock, asked, pathlib.Path(folder)) for asked in (BOOK, TYPES)]
+    for part in (part for book in books for part in (book, book["profile"], book["cluster"])):
         wrong = refusals(by_format, part)
         print(f"book, {part['format']}: {'refused' if wrong else 'valid'}", *wrong[:10], sep="\n  ")
         bad += bool(wrong)

@@ -20,6 +20,9 @@ TEST_CASE("machines are listed as lines or as JSON") {
   CHECK(read_machines("{\"machines\": [{\"host\": \"gpu7\", \"gpus\": 8}, {\"host\": \"b\"}]}",
                       "m") == Machines{{"gpu7", 8}, {"b", 1}});
   CHECK(read_machines("", "m").empty());
+  CHECK(read_machines("gpu7 8 a100-40gb\n", "m") == Machines{{"gpu7", 8, "a100-40gb"}});
+  CHECK(read_machines("{\"machines\": [{\"host\": \"b\", \"device\": \"v100\"}]}", "m") ==
+        Machines{{"b", 1, "v100"}});
 }
 
 TEST_CASE("what is no list is refused with its place") {
@@ -28,7 +31,8 @@ TEST_CASE("what is no list is refused with its place") {
   };
   CHECK(refusal("a 1\nb two\n").starts_with("m:2: expected a number of GPUs, got 'two'"));
   CHECK(refusal("a 0").starts_with("m:1: expected a number of GPUs, got '0'"));
-  CHECK(refusal("a 1 1").starts_with("m:1: there are 3 words"));
+  CHECK(refusal("a 1 1").starts_with("m:1: '1' is not a device type"));
+  CHECK(refusal("a 1 b c").starts_with("m:1: there are 4 words"));
   CHECK(refusal("a\na 2").starts_with("m:2: a is named a second time"));
   CHECK(
       refusal("-oProxyCommand=x").starts_with("m:1: '-oProxyCommand=x' is not the name of a host"));

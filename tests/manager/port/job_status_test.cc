@@ -20,7 +20,7 @@ JobState state() {
   JobState state;
   state.job = "gpt";
   state.phase = JobPhase::kRunning;
-  state.machines = {{"a", 2, kNow, std::nullopt, 1.0}, {"b", 2, kNow, kNow + 30s, 1.0}};
+  state.machines = {{"a", 2, kNow, std::nullopt, 1.0, ""}, {"b", 2, kNow, kNow + 30s, 1.0, ""}};
   state.generation = {3, 2,    800ms, {{0, "a", 0, false, {}, 0}, {1, "a", 1, false, {}, 0}},
                       0, true, kNow,  kNow};
   state.last_step = 17;
