@@ -68,8 +68,11 @@ void add_cross_work(const Architecture& half, const PairKey& key, SectionCounts&
   for (const Product& product : cross_products(half, key)) {
     layer.forward.products.push_back(product);
     layer.backward.products.push_back({product.rows, product.inner, product.columns, 1.0});
-    layer.backward.products.push_back({product.inner, product.columns, product.rows, 1.0});
-    layer.backward.sums += 2.0 * key.decoder.gradient_bytes * product.inner * product.columns;
+    const double summed = 2.0 * key.decoder.gradient_bytes * product.inner * product.columns;
+    const bool apart = key.decoder.sums_apart;
+    layer.backward.products.push_back({product.inner, product.columns, product.rows, 1.0,
+                                       ProductKind::kWhole, apart ? 0.0 : summed});
+    if (apart) layer.backward.sums += summed;
   }
   const double scores = score_flops(half, key);
   layer.forward.scores += scores;

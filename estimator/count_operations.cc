@@ -210,24 +210,35 @@ Bytes boundary_of(const Architecture& model, const CountKey& key) {
   return whole(tokens(key) * model.hidden * key.element_bytes / divided(key));
 }
 
+// Gradients of the weights of a forward's product are added to those of the micro-batches before:
+// each is read and written once.
+double summed_bytes(const Product& p, const CountKey& key) {
+  return 2.0 * key.gradient_bytes * p.inner * p.columns * p.count;
+}
+
+// By the product that makes them (Megatron-LM's gradient accumulation fusion), or by a kernel
+// apart.
+double summed_by_product(const Product& p, const CountKey& key) {
+  return key.sums_apart ? 0.0 : summed_bytes(p, key);
+}
+
+double summed_apart(const std::vector<Product>& forward, const CountKey& key) {
+  double bytes = 0.0;
+  if (!key.sums_apart) return bytes;
+  for (const Product& p : forward) bytes += summed_bytes(p, key);
+  return bytes;
+}
+
 // Of each product of a forward the backward makes two: the gradient of its input and of its
 // weights.
-std::vector<Product> backward_of(const std::vector<Product>& products) {
+std::vector<Product> backward_of(const std::vector<Product>& products, const CountKey& key) {
   std::vector<Product> out;
   out.reserve(2 * products.size());
   for (const Product& p : products) {
     out.push_back({p.rows, p.inner, p.columns, p.count, p.kind});
-    out.push_back({p.inner, p.columns, p.rows, p.count, p.kind});
+    out.push_back({p.inner, p.columns, p.rows, p.count, p.kind, summed_by_product(p, key)});
   }
   return out;
-}
-
-// A product that makes the gradient of weights adds it to that of the micro-batches before
-// (Megatron-LM's gradient accumulation fusion): each is read and written once.
-double summed_bytes(const std::vector<Product>& forward, const CountKey& key) {
-  double weights = 0.0;
-  for (const Product& p : forward) weights += p.inner * p.columns * p.count;
-  return 2.0 * key.gradient_bytes * weights;
 }
 
 // Gate and first matrix are one product; of experts each has its share of the tokens.
@@ -455,7 +466,7 @@ SectionCounts count_layer(const Architecture& model, LayerKind kind, const Count
   counts.parameters = layer_parameters(model, kind, key.tensor_degree);
   counts.forward.products = layer_products(model, kind, key);
   counts.forward.scores = score_flops(model, key);
-  counts.backward.products = backward_of(counts.forward.products);
+  counts.backward.products = backward_of(counts.forward.products, key);
   const double again = key.attention == AttentionKind::kFused ? kFusedBackward : kKeptBackward;
   counts.backward.scores = again * counts.forward.scores;
   const double products = counts.backward.product_flops();
@@ -466,7 +477,7 @@ SectionCounts count_layer(const Architecture& model, LayerKind kind, const Count
   counts.backward.unfused = 2.0 * counts.forward.unfused;
   counts.forward.copies = torch_copies(model, key, 4) + merged_bytes(model, key, false);
   counts.backward.copies = torch_copies(model, key, 4) + merged_bytes(model, key, true);
-  counts.backward.sums = summed_bytes(counts.forward.products, key);
+  counts.backward.sums = summed_apart(counts.forward.products, key);
   counts.forward.reduced = counts.backward.reduced = reduced_bytes(model, key);
   if (key.tensor_degree > 1) counts.traffic = layer_traffic(model, kind, key);
   if (key.is_float8) count_casts(model, kind, key, counts);
@@ -536,8 +547,8 @@ SectionCounts count_end(const Architecture& model, EndKind kind, const CountKey&
     products += h * h;
     counts.forward.products.push_back({tokens(key), h, h, 1.0});
   }
-  counts.backward.products = backward_of(counts.forward.products);
-  counts.backward.sums = summed_bytes(counts.forward.products, key);
+  counts.backward.products = backward_of(counts.forward.products, key);
+  counts.backward.sums = summed_apart(counts.forward.products, key);
   const double around = (kPassesOverHeadInput * tokens(key) * h + products) * e;
   const double forward = key.eager ? kHeadPassesForward : kFusedHeadPassesForward;
   const double backward = key.eager ? kHeadPassesBackward : kFusedHeadPassesBackward;

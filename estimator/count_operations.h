@@ -54,6 +54,8 @@ struct CountKey {
   bool unfused = false;
   // Of the loss likewise.
   bool eager_loss = false;
+  // Kernels of their own add gradients up; else the products that make them do.
+  bool sums_apart = false;
 };
 
 // Of one layer's products or of its experts', which are one kernel.
@@ -64,6 +66,7 @@ struct Product {
   double rows = 0.0, columns = 0.0, inner = 0.0;
   double count = 1.0;  // of them, one after the other; together if they are grouped
   ProductKind kind = ProductKind::kWhole;
+  double summed = 0.0;  // bytes read and written by a result that is added to what was there
   [[nodiscard]] double flops() const { return 2.0 * rows * columns * inner * count; }
   bool operator==(const Product&) const = default;
 };
@@ -74,9 +77,9 @@ struct Work {
   double scores = 0.0;            // operations of attention between queries, keys and values
   double bytes = 0.0;             // read and written between and around them
   double cast = 0.0;              // of them by casts to 8 bits
-  double sums = 0.0;              // read and written by sums of gradients over micro-batches
-  double copies = 0.0;            // likewise by copies of what collectives move
-  double unfused = 0.0;           // likewise by kernels that are not fused, beyond `bytes`
+  double sums = 0.0;     // likewise by sums of gradients over micro-batches that are kernels apart
+  double copies = 0.0;   // likewise by copies of what collectives move
+  double unfused = 0.0;  // likewise by kernels that are not fused, beyond `bytes`
   double reduced = 0.0;  // bytes per rank over the links of the tensor-parallel group, when times
                          // are to hold its collectives (as measured ones do)
   [[nodiscard]] double product_flops() const;

@@ -103,6 +103,16 @@ double served_alone(const Work& work) {
   return std::min(experts, kMost);
 }
 
+double streamed(double bytes, const Rates& rates) {
+  return bytes / (kStreamShare * rates.device->memory_bandwidth.value);
+}
+
+// A product that adds its result to what was there reads and writes that while it multiplies. Of
+// the times of W in arXiv 2401.10241 nothing else shows (docs/estimates.md, "gradient sums").
+double beyond_product(const Product& product, double time, const Rates& rates) {
+  return std::max(streamed(product.summed, rates) - time, 0.0);
+}
+
 }  // namespace
 
 const EfficiencyCurve& curve_for(const Efficiency& efficiency, const DeviceSheet& device,
@@ -155,18 +165,20 @@ WorkTimes times_of(const Work& work, Direction direction, Place place, const Rat
   const double rate =
       place == Place::kLayer ? rates.layer_flops_per_s : terms.products * rates.peak_flops_per_s;
   for (const Product& product : work.products) {
-    const double time = product.flops() * shape_factor(product, rates.processors) / rate;
+    double time = product.flops() * shape_factor(product, rates.processors) / rate;
     if (product.kind == ProductKind::kGrouped) {
-      times.experts += time / grouped_share(product, terms.experts);
+      time /= grouped_share(product, terms.experts);
+      times.experts += time;
     } else {
       times.products += time;
     }
+    times.beyond += beyond_product(product, time, rates);
   }
   times.routing = terms.routing_s * served_alone(work);  // the backward sorts gradients likewise
   times.casts = work.cast / (terms.memory * rates.device->memory_bandwidth.value);
-  times.sums = work.sums / (kStreamShare * rates.device->memory_bandwidth.value);
-  times.copies = work.copies / (kStreamShare * rates.device->memory_bandwidth.value);
-  times.unfused = work.unfused / (kStreamShare * rates.device->memory_bandwidth.value);
+  times.sums = streamed(work.sums, rates);
+  times.copies = streamed(work.copies, rates);
+  times.unfused = streamed(work.unfused, rates);
   times.attention = work.scores / (direction == Direction::kForward ? rates.forward_scores
                                                                     : rates.backward_scores);
   times.memory = work.bytes / (terms.memory * rates.device->memory_bandwidth.value);

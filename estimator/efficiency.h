@@ -19,6 +19,7 @@ namespace penstock {
 
 // time = max(floor, sum over products of flops * shape_factor / (products * peak)
 //                   + scores / rate of attention + (bytes + casts) / (memory * bandwidth)
+//                   + what sums inside products take longer than those, at 0.9 * bandwidth
 //                   + (sums + copies + unfused) / (0.9 * bandwidth) + reduced / (link * link))
 //        + routing * min(experts, 16)
 struct EfficiencyTerms {
@@ -93,10 +94,11 @@ Rates rates_of(DeviceSheet&&, double, const EfficiencyCurve&, AttentionKernel, i
 struct WorkTimes {
   double products = 0.0, attention = 0.0, memory = 0.0, links = 0.0;
   double experts = 0.0, routing = 0.0, casts = 0.0, sums = 0.0, copies = 0.0, unfused = 0.0;
+  double beyond = 0.0;    // what sums of gradients inside products take longer than those
   double launches = 0.0;  // what the host takes beyond all of them
   [[nodiscard]] double sum() const {
-    return products + experts + attention + memory + casts + sums + copies + unfused + routing +
-           links + launches;
+    return products + experts + attention + memory + casts + sums + beyond + copies + unfused +
+           routing + links + launches;
   }
 };
 WorkTimes times_of(const Work& work, Direction direction, Place place, const Rates& rates);

@@ -124,6 +124,7 @@ class PairEstimate {
     key.eager = curve_.eager;
     if (!key.eager) {
       key.gradient_bytes = gradient_bytes();
+      key.sums_apart = request_.sums_apart;
       key.loss_in_place = request_.loss == LossKind::kInPlace;
       key.eager_loss = request_.loss == LossKind::kEager;
     }

@@ -138,13 +138,18 @@ void add_rarer(std::vector<EstimateSettings>& all, const Plan& plan) {
   add({"eager"}, &EstimateSettings::kernels, true);
 }
 
-// --for torchtitan and pytorch have PyTorch's tensor and context parallelism.
-void add_torch_collectives(std::vector<EstimateSettings>& all, const Plan& plan) {
-  if (plan.tensor == 1 && plan.context == 1) return;
+// Trainers that add gradients up by kernels of their own, which are not priced in 32 bits; of
+// those, torchtitan and pytorch have PyTorch's tensor and context parallelism.
+void add_kernels_of_trainers(std::vector<EstimateSettings>& all, const Plan& plan) {
+  const bool divides = plan.tensor > 1 || plan.context > 1;
   const std::vector<EstimateSettings> without = all;
   for (EstimateSettings settings : without) {
+    settings.sums_apart = true;
+    const bool is_priced =
+        !settings.precision || bytes_of(*arithmetic_named(*settings.precision)) == 2;
+    if (is_priced) all.push_back(settings);
     settings.torch_collectives = true;
-    all.push_back(std::move(settings));
+    if (divides) all.push_back(std::move(settings));
   }
 }
 
@@ -153,7 +158,7 @@ std::vector<EstimateSettings> settings_noted(const PlanFile& file) {
   const auto settings = settings_with(file.estimate_options);
   if (!settings) return {};
   std::vector<EstimateSettings> all{*settings};
-  add_torch_collectives(all, file.plan);
+  add_kernels_of_trainers(all, file.plan);
   return all;
 }
 
@@ -179,7 +184,7 @@ std::vector<EstimateSettings> settings_tried(const DeviceSheet& sheet, const Pla
   // Those without a warning on attention first: they are what most plans were made with.
   std::stable_partition(all.begin(), all.end(),
                         [](const EstimateSettings& one) { return !one.attention; });
-  add_torch_collectives(all, plan);
+  add_kernels_of_trainers(all, plan);
   add_rarer(all, plan);
   return all;
 }

@@ -177,6 +177,7 @@ EstimatedModel estimate_model(const Loaded<Json>& config, const EstimateSettings
                    "--sequence-length 2048");
   }
   request.torch_collectives = settings.torch_collectives;
+  request.sums_apart = settings.sums_apart;
   refuse_not_modelled(estimated, settings);
   if (settings.kernels) request.eager_kernels = are_eager(*settings.kernels);
   if (settings.loss) request.loss = loss_of(*settings.loss);

@@ -23,6 +23,7 @@ struct EstimateSettings {
   std::optional<std::string> expert_imbalance, expert_dispatch;
   std::optional<std::string> kernels, loss, optimizer_bytes, fsdp_prefetch;
   bool torch_collectives = false;        // TP as PyTorch has it
+  bool sums_apart = false;               // gradients are added up by kernels of their own
   const ClusterSpec* cluster = nullptr;  // null: the device's own node
 };
 

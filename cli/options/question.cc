@@ -151,6 +151,11 @@ bool has_torch_tensors(const std::string& trainer) {
   return name.starts_with("torchtitan") || name.starts_with("pytorch");
 }
 
+// All but Megatron's, whose products add to the gradients that are there.
+bool adds_gradients_apart(const std::string& trainer) {
+  return !parse_trainer(trainer).name.starts_with("megatron");
+}
+
 void use_estimate(Question& question, const SearchOptions& options, const Loaded<Json>& config) {
   refuse_pairs(options, config);
   EstimateSettings settings;
@@ -174,6 +179,7 @@ void use_estimate(Question& question, const SearchOptions& options, const Loaded
     settings.fsdp_prefetch = "backward-pre";
   }
   settings.torch_collectives = options.trainer && has_torch_tensors(*options.trainer);
+  settings.sums_apart = options.trainer && adds_gradients_apart(*options.trainer);
   if (options.cluster) {
     question.cluster = load_cluster(*options.cluster);
     settings.cluster = &question.cluster.value;

@@ -73,6 +73,10 @@ PublishedRun read_run(JsonReader object) {
     if (loss->string() != "eager") loss->expected("\"eager\"");
     run.loss = LossKind::kEager;
   }
+  if (const auto sums = object.get("gradient_sums")) {
+    if (sums->string() != "apart") sums->expected("\"apart\"");
+    run.sums_apart = true;
+  }
   run.seconds = object.at("seconds").number(1e-6, 1e6);
   run.in_interval = !object.get("other_card_because");
   run.in_fit = run.in_interval && !object.get("left_out_because");
@@ -98,6 +102,7 @@ EstimateRequest request_of(const PublishedRun& run) {
   request.gradient_bytes = run.gradient_bytes;
   request.eager_kernels = run.eager_kernels;
   request.loss = run.loss;
+  request.sums_apart = run.sums_apart;
   request.context_degrees = {run.context};
   return request;
 }

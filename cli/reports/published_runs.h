@@ -30,7 +30,8 @@ struct PublishedRun {
   int gradient_bytes = 4;
   bool eager_kernels = false;
   std::optional<LossKind> loss{};
-  double seconds = 0.0;  // of a step
+  bool sums_apart = false;  // of gradients over micro-batches: kernels of their own
+  double seconds = 0.0;     // of a step
   bool in_fit = true;
   bool in_interval = true;  // false: the card is not quite the datasheet's; in no fit either
   Sharding sharding = Sharding::kState;  // with several replicas; none otherwise

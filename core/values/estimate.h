@@ -32,6 +32,9 @@ struct EstimateRequest {
   // Of PyTorch: every collective of that group is waited for, and what is gathered or scattered
   // along sequences is copied.
   bool torch_collectives = false;
+  // Gradients are added to those of other micro-batches by kernels of their own (PyTorch's
+  // autograd, DeepSpeed), not by the products that make them (Megatron-LM).
+  bool sums_apart = false;
   // C: ranks that divide each sequence; the estimate has rows for each.
   std::vector<int> context_degrees{1};
   // EP, of models with experts: rows for each that divides them. Experts whole on their rank

@@ -5,7 +5,7 @@
 
 namespace penstock {
 
-// Reading and writing the gradients that a micro-batch adds its own to.
+// Reading and writing the gradients that a micro-batch adds its own to, by kernels of their own.
 inline constexpr const char* kGradientSums = "gradient sums";
 
 // Takes no time itself: sharded weights that a backward needs are gathered when the one of the

@@ -177,6 +177,7 @@ TEST_CASE("each micro-batch adds its gradients to those before") {
   CountKey key = key_of(1, 1, 8192);
   CHECK(count_layer(shipped_model("llama-3-8b"), LayerKind::kDense, key).backward.sums == 0.0);
   key.gradient_bytes = 4;
+  key.sums_apart = true;
   const SectionCounts llama = count_layer(shipped_model("llama-3-8b"), LayerKind::kDense, key);
   CHECK(llama.backward.sums == 8.0 * 218'103'808);
   CHECK(llama.forward.sums == 0.0);
@@ -184,6 +185,23 @@ TEST_CASE("each micro-batch adds its gradients to those before") {
   key.expert_degree = 4;
   const SectionCounts qwen = count_layer(shipped_model("qwen3-30b"), LayerKind::kExperts, key);
   CHECK(qwen.backward.sums == 4.0 * (32.0 * 3 * 2048 * 768 + 18'874'368 + 2048 * 128));
+}
+
+// The same bytes, by the products that make the gradients: every second one of the backward, and
+// none of the forward.
+TEST_CASE("products that make gradients add them up, where no kernels apart do") {
+  CountKey key = key_of(1, 1, 8192);
+  key.gradient_bytes = 4;
+  const SectionCounts llama = count_layer(shipped_model("llama-3-8b"), LayerKind::kDense, key);
+  CHECK(llama.backward.sums == 0.0);
+  double bytes = 0.0;
+  for (std::size_t i = 0; i < llama.backward.products.size(); ++i) {
+    const Product& product = llama.backward.products[i];
+    CHECK(product.summed == (i % 2 == 0 ? 0.0 : 8.0 * product.rows * product.columns));
+    bytes += product.summed;
+  }
+  CHECK(bytes == 8.0 * 218'103'808);
+  for (const Product& product : llama.forward.products) CHECK(product.summed == 0.0);
 }
 
 // Bytes of a token of Llama-3-8B beyond those of fused kernels: two RMS norms of 32 * 4,096, 16 for

@@ -101,9 +101,19 @@ TEST_CASE("each micro-batch adds its gradients to those before, cross attention'
   CountKey key;
   key.gradient_bytes = 4;
   const PairKey pair{key, key};
-  CHECK(count_decoder_layer(model, pair).backward.sums == 8.0 * (8 * 8 * 8 + 2 * 8 * 16));
-  CHECK(count_layer(model.encoder, LayerKind::kDense, key).backward.sums ==
-        8.0 * (4 * 8 * 8 + 2 * 8 * 16));
+  const auto summed = [](const Work& work) {
+    double bytes = work.sums;
+    for (const Product& product : work.products) bytes += product.summed;
+    return bytes;
+  };
+  const double decoder = 8.0 * (8 * 8 * 8 + 2 * 8 * 16), encoder = 8.0 * (4 * 8 * 8 + 2 * 8 * 16);
+  const SectionCounts within = count_decoder_layer(model, pair);
+  CHECK(within.backward.sums == 0.0);
+  CHECK(summed(within.backward) == decoder);
+  CHECK(summed(count_layer(model.encoder, LayerKind::kDense, key).backward) == encoder);
+  key.sums_apart = true;
+  CHECK(count_decoder_layer(model, PairKey{key, key}).backward.sums == decoder);
+  CHECK(count_layer(model.encoder, LayerKind::kDense, key).backward.sums == encoder);
 }
 
 TEST_CASE("sections of the encoder have rows by its length, those of the decoder by both") {
