@@ -353,8 +353,9 @@ std::string help_for_kind_of_value(const WordIndex& index, const std::string& va
   for (const auto& [end, option] :
        {std::pair{".csv", "--csv"}, std::pair{".svg", "--output"}, std::pair{".png", "--output"},
         std::pair{".html", "--output"}}) {
-    const bool is_taken = std::any_of(index.rows().begin(), index.rows().end(),
-                                      [&](const auto& row) { return row.names.back() == option; });
+    const bool is_taken =
+        std::any_of(index.rows().begin(), index.rows().end(),
+                    [name = option](const auto& row) { return row.names.back() == name; });
     if (is_taken && value.ends_with(end)) return fmt::format("did you mean {} {}?", option, value);
   }
   const OptionRow* found = nullptr;
