@@ -139,7 +139,7 @@ std::optional<UtcTime> Decider::wake() const {
     if (time && (!first || *time < *first)) first = time;
   };
   if (state.phase == JobPhase::kWaiting) at(state.pause_until);
-  if (state.phase == JobPhase::kStarting) at(state.generation.started + limits_.start);
+  if (state.phase == JobPhase::kStarting) at(start_ends());
   if (state.phase == JobPhase::kRunning) at(state.look_again);
   if (state.stopping) at(kill_at());
   at(silent_at());
@@ -165,6 +165,7 @@ JobState reopened(JobState state) {
   state.phase = JobPhase::kWaiting;
   state.why.clear();
   state.failures = 0;
+  state.failed_starts = 0;
   state.pause_until.reset();
   // They may have changed in the meantime, and join anew.
   state.machines.clear();

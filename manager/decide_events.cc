@@ -15,24 +15,26 @@ constexpr int kBadInputCode = 2;  // of a rank: trying again would not help
 
 }  // namespace
 
+// Empty: it may.
+std::string Decider::why_not_join(const std::string& name, const std::string& device) {
+  if (rules_.types.empty()) return "";
+  if (std::ranges::find(rules_.types, device) == rules_.types.end()) {
+    return "The book has no plans for " +
+           (device.empty() ? std::string("GPUs whose type nobody has said")
+                           : "GPUs of type " + device) +
+           ", only for " + joined(rules_.types, ", ") + ".";
+  }
+  const JobMachine* known = machine(name);
+  if (known == nullptr || known->device.empty() || known->device == device) return "";
+  return "It was there already, with GPUs of type " + known->device + ".";
+}
+
 void Decider::join(const std::string& name, int gpus, const std::string& device) {
   if (next().has_ended()) return;
-  if (!rules_.types.empty() && std::ranges::find(rules_.types, device) == rules_.types.end()) {
-    return log("ignore", "The book has no plans for " +
-                             (device.empty() ? std::string("GPUs whose type nobody has said")
-                                             : "GPUs of type " + device) +
-                             ", only for " + joined(rules_.types, ", ") + ".");
+  if (const std::string why_not = why_not_join(name, device); !why_not.empty()) {
+    return log("ignore", why_not);
   }
-  if (JobMachine* known = machine(name)) {
-    known->gone_by.reset();
-    if (known->device != device && !rules_.types.empty()) {
-      return log("ignore", "It was there already, with GPUs of type " + known->device + ".");
-    }
-    if (known->gpus == gpus) return log("ignore", "It was there already.");
-    known->gpus = gpus;
-    remember({}, {});
-    return fits_still(name, gpus);
-  }
+  if (JobMachine* known = machine(name)) return join_again(*known, gpus, device);
   JobMachine added;
   added.name = name;
   added.gpus = gpus;
@@ -42,6 +44,21 @@ void Decider::join(const std::string& name, int gpus, const std::string& device)
   std::ranges::sort(next().machines, {}, &JobMachine::name);
   remember({name}, {});
   log("note", "The job has " + count_of(std::ssize(next().machines), "machine") + " now.");
+}
+
+// A machine that joined before the book counted types has none until somebody says it.
+void Decider::join_again(JobMachine& known, int gpus, const std::string& device) {
+  const bool was_leaving = known.gone_by.has_value();
+  const bool gets_type = known.device.empty() && !device.empty();
+  const bool as_many = known.gpus == gpus;
+  known.gone_by.reset();
+  known.gpus = gpus;
+  if (gets_type) known.device = device;
+  if (was_leaving) log("note", "Its notice is withdrawn: the job may use it again.");
+  if (gets_type || !as_many) remember({}, {});
+  if (!as_many) return fits_still(known.name, gpus);
+  if (gets_type) return log("note", "Its GPUs are of type " + device + ".");
+  if (!was_leaving) log("ignore", "It was there already.");
 }
 
 // A machine has more or fewer GPUs than before.
@@ -181,6 +198,7 @@ void Decider::handle(const RanksReady& event) {
 void Decider::ready() {
   next().phase = JobPhase::kRunning;
   next().why.clear();
+  next().failed_starts = 0;
   generation().ready = now_;
   next().last_sign = now_;
   next().restart_time = std::max(Duration{1}, now_ - generation().started);
@@ -301,6 +319,10 @@ void Decider::obey(const CommandGiven& command) {
         return answer(command, false,
                       "the book counts device types, and a machine that joins needs one of them: " +
                           joined(rules_.types, ", "));
+      }
+      if (const std::string why_not = why_not_join(command.machine, command.device);
+          !why_not.empty()) {
+        return answer(command, false, why_not);
       }
       join(command.machine, command.gpus, command.device);
       return answer(command, true, command.machine + " has joined");

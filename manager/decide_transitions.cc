@@ -9,6 +9,7 @@ namespace penstock {
 namespace {
 
 constexpr int kSilentSteps = 10;
+constexpr int kMostDoublings = 3;  // of the time to start
 
 }  // namespace
 
@@ -102,11 +103,18 @@ std::string Decider::machines_text() {
   return text;
 }
 
+// Machines that are starved would fail every start within a fixed time, and the job would never
+// move: each start in a row that took too long doubles the time that the next one has.
+UtcTime Decider::start_ends() const {
+  const int doublings = std::min(decision_.next.failed_starts, kMostDoublings);
+  return decision_.next.generation.started + limits_.start * (1 << doublings);
+}
+
 bool Decider::give_up_starting() {
-  if (next().phase != JobPhase::kStarting) return false;
-  if (now_ < generation().started + limits_.start) return false;
+  if (next().phase != JobPhase::kStarting || now_ < start_ends()) return false;
   stop(AfterStop::kStartAgain, ProcessSignal::kKill,
-       "the ranks did not connect within " + to_text(limits_.start));
+       "the ranks did not connect within " + to_text(start_ends() - generation().started));
+  ++next().failed_starts;
   return true;
 }
 

@@ -38,7 +38,9 @@ class Decider {
 
   void handle(const TimePassed& /*event*/) {}
   void handle(const MachineJoined& event) { join(event.machine, event.gpus, event.device); }
+  std::string why_not_join(const std::string& name, const std::string& device);
   void join(const std::string& name, int gpus, const std::string& device);
+  void join_again(JobMachine& known, int gpus, const std::string& device);
   void fits_still(const std::string& name, int gpus);
   void handle(const MachineLeaves& event) { announce(event.machine, event.gone_by); }
   bool announce(const std::string& name, UtcTime gone_by);
@@ -102,6 +104,7 @@ class Decider {
   bool wait_for_machines();
   void start(const ChosenPlan& chosen);
   std::string machines_text();
+  [[nodiscard]] UtcTime start_ends() const;
   bool give_up_starting();
   bool leave_machines();
   [[nodiscard]] std::optional<UtcTime> silent_at() const;

@@ -33,8 +33,9 @@ struct NoticeSource {
 };
 
 struct JobLimits {
-  Duration start = std::chrono::minutes(10);  // until all ranks have met
-  Duration exit = std::chrono::seconds(60);   // for ranks to end after one has failed, or was told
+  // Until all ranks have met; doubles with each start in a row that took longer, up to 8 times.
+  Duration start = std::chrono::minutes(10);
+  Duration exit = std::chrono::seconds(60);  // for ranks to end after one has failed, or was told
   // Without a step, besides ten times the predicted one; 0: for ever.
   Duration silence = std::chrono::minutes(10);
   int attempts = 5;                          // without a new checkpoint, then the job has failed

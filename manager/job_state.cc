@@ -301,7 +301,7 @@ void write_progress(Json& json, const JobState& state) {
   json.set("write_time_ns", std::int64_t{state.write_time.count()});
   json.set("restart_time_ns", std::int64_t{state.restart_time.count()});
   json.set("kept_intervals_ns", write_durations(state.kept_intervals));
-  json.set("failures", state.failures);
+  json.set("failures", state.failures).set("failed_starts", state.failed_starts);
   set_time(json, "look_again_ns", state.look_again);
   set_time(json, "pause_until_ns", state.pause_until);
   json.set("restarts", state.restarts).set("breaks", state.breaks);
@@ -324,6 +324,8 @@ void read_progress(JsonReader& reader, JobState& state) {
     state.kept_intervals = read_durations(*all);
   }
   state.failures = read_count(reader.at("failures"));
+  // Of managers before this one: not there.
+  if (const auto starts = reader.get("failed_starts")) state.failed_starts = read_count(*starts);
   state.look_again = get_time(reader, "look_again_ns");
   state.pause_until = get_time(reader, "pause_until_ns");
   state.restarts = reader.at("restarts").integer(0, kMost);

@@ -170,6 +170,7 @@ struct JobState {
   std::optional<TailoredPlan> tailored;
   // Failures since the newest checkpoint moved on.
   int failures = 0;
+  int failed_starts = 0;              // in a row, whose ranks did not meet in time
   std::optional<UtcTime> look_again;  // at whether another plan pays
   std::optional<UtcTime> pause_until;
   std::string why;  // the phase, for people: "no page of the book fits 1 GPU"

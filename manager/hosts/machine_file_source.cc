@@ -6,7 +6,9 @@ namespace penstock {
 
 void MachineFileSource::begin(const JobState& state) {
   listed_.clear();
-  for (const JobMachine& machine : state.machines) listed_.push_back({machine.name, machine.gpus});
+  for (const JobMachine& machine : state.machines) {
+    listed_.push_back({machine.name, machine.gpus, machine.device});
+  }
 }
 
 std::vector<Event> MachineFileSource::poll() {

@@ -33,7 +33,7 @@ std::string speed_line(const JobStatus& status) {
     const double ratio = static_cast<double>(status.step_time->count()) /
                          static_cast<double>(status.predicted_step->count());
     text += ", predicted " + to_text(*status.predicted_step) + " (" + (ratio >= 1.0 ? "+" : "-") +
-            percent(std::abs(ratio - 1.0)) + ")";
+            fixed(100.0 * std::abs(ratio - 1.0), 0) + " %)";
   }
   if (status.tokens_per_s) text += "; " + rate(*status.tokens_per_s) + " tokens/s";
   return text;

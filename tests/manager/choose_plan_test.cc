@@ -35,6 +35,39 @@ std::vector<std::string> machines_of(const std::vector<PlacedRank>& ranks) {
   return machines;
 }
 
+TEST_CASE(
+    "a machine that is there keeps its type, and its notice where it cannot join as another") {
+  Told job(rules_of_types());
+  job(seconds(0), MachineJoined{"f", 2, "fast"});
+  job(seconds(1), MachineLeaves{"f", at(seconds(300)), ""});
+  job(seconds(2), MachineJoined{"f", 2, "slow"});
+  CHECK(job.state.machines.at(0).gone_by == at(seconds(300)));
+  CHECK(job.last.log.at(0).reason == "It was there already, with GPUs of type fast.");
+  job(seconds(3), CommandGiven{"1", CommandKind::kJoin, "test", "f", 2, {}, "slow"});
+  REQUIRE(job.last.answer);
+  CHECK_FALSE(job.last.answer->accepted);
+  CHECK(job.last.answer->words == "It was there already, with GPUs of type fast.");
+  CHECK(job.state.machines.at(0).gone_by == at(seconds(300)));
+  job(seconds(4), CommandGiven{"2", CommandKind::kJoin, "test", "f", 2, {}, "fast"});
+  CHECK(job.last.answer->accepted);
+  CHECK_FALSE(job.state.machines.at(0).gone_by);
+}
+
+// Which a manager has stored before the book counted types.
+TEST_CASE("a machine of which no type is known gets one when it joins again") {
+  Told job(rules_of_types());
+  JobMachine machine;
+  machine.name = "f";
+  machine.gpus = 2;
+  job.state.machines = {machine};
+  job(seconds(1), TimePassed{});
+  CHECK(job.state.phase == JobPhase::kWaiting);
+  job(seconds(2), MachineJoined{"f", 2, "fast"});
+  CHECK(job.state.machines.at(0).device == "fast");
+  CHECK(job.state.history.back().of_types == std::vector<int>{2, 0});
+  CHECK(job.state.generation.page == 2);
+}
+
 TEST_CASE("ranks go to machines of their device types, and the plan is the one for what is there") {
   Told job(rules_of_types());
   job(seconds(0), MachineJoined{"f", 2, "fast"});

@@ -102,6 +102,7 @@ TEST_CASE("a machine that joins again is no longer about to go") {
     job(seconds(12), MachineJoined{"a", gpus});
     CHECK_FALSE(job.state.machines.at(0).gone_by.has_value());
     CHECK(job.state.machines.at(0).gpus == gpus);
+    CHECK(job.last.log.at(0).reason == "Its notice is withdrawn: the job may use it again.");
   }
 }
 
@@ -711,6 +712,32 @@ TEST_CASE("ranks that never meet, and ranks without a step, are killed and start
   job(seconds(110), TimePassed{});
   CHECK(job.told(ProcessSignal::kKill));
   CHECK(job.state.stopping->failure);
+}
+
+// 60 s, then twice as long after each start in a row that took longer, up to 8 times: 480 s.
+TEST_CASE("a start that took too long gives the next one more time, until one succeeds") {
+  JobRules rules = rules_of_test();
+  rules.job.limits.attempts = 9;
+  rules.job.limits.pause = seconds(0);
+  Told job(rules);
+  job.run_on({{"a", 4}});
+  Duration begun{};
+  for (const int limit : {60, 120, 240, 480, 480}) {
+    REQUIRE(job.state.phase == JobPhase::kStarting);
+    CHECK(job.last.wake == at(begun + seconds(limit)));
+    job(begun + seconds(limit - 1), TimePassed{});
+    CHECK(job.state.phase == JobPhase::kStarting);
+    job(begun + seconds(limit), TimePassed{});
+    CHECK(job.state.why == "the ranks did not connect within " + to_text(Duration{seconds(limit)}));
+    begun += seconds(limit + 1);
+    job.all_end(begun, std::nullopt);
+  }
+  CHECK(read_job_state(write_job_state(job.state), "state") == job.state);
+  job(begun + seconds(470), RanksReady{6});
+  CHECK(job.state.failed_starts == 0);
+  // One that fails by itself has used up no time.
+  job.all_end(begun + seconds(471), 3);
+  CHECK(job.last.wake == at(begun + seconds(471 + 60)));
 }
 
 TEST_CASE("events of an old generation change nothing") {

@@ -2,11 +2,13 @@
 
 #include <filesystem>
 #include <fstream>
+#include <tuple>
 
 #include <doctest/doctest.h>
 #include <unistd.h>
 
 #include "core/values/error.h"
+#include "manager/hosts/machine_file_source.h"
 #include "tests/core/messages.h"
 
 namespace penstock {
@@ -64,6 +66,33 @@ TEST_CASE("a malformed list changes nothing, and is said once") {
   CHECK(!file.look().wrong.empty());
   CHECK(file.look().wrong.empty());
   CHECK(file.machines() == Machines{{"b", 1}});
+}
+
+// A manager that begins anew knows the machines from its stored state.
+TEST_CASE("machines that are as they were stored are no news") {
+  const std::string path =
+      std::filesystem::temp_directory_path() / ("penstock_begins_" + std::to_string(getpid()));
+  std::ofstream(path) << "a 2 new\nb 4\nc 1 old\n";
+  JobState state;
+  for (const auto& [name, gpus, device] :
+       {std::tuple{"a", 2, "new"}, std::tuple{"b", 4, ""}, std::tuple{"c", 1, ""}}) {
+    JobMachine machine;
+    machine.name = name;
+    machine.gpus = gpus;
+    machine.device = device;
+    state.machines.push_back(machine);
+  }
+  MachineFileSource source(
+      path, [] { return UtcTime{}; }, [](const std::string&) {});
+  source.begin(state);
+  // The type of c is what the file has to say.
+  const std::vector<Event> events = source.poll();
+  REQUIRE(events.size() == 1);
+  const auto* joined = std::get_if<MachineJoined>(&events[0]);
+  REQUIRE(joined != nullptr);
+  CHECK(joined->machine == "c");
+  CHECK(joined->device == "old");
+  std::filesystem::remove(path);
 }
 
 }  // namespace

@@ -104,7 +104,7 @@ TEST_CASE("people read it on a few lines") {
   CAPTURE(text);
   for (const char* part :
        {"gpt: running, step 17 of 300, loss 2.5000\n", "Plan of generation 3: PP 2\n",
-        "2 of 4 GPUs in use\n", "predicted 800 ms (+25.0 %); 4,096 tokens/s\n",
+        "2 of 4 GPUs in use\n", "predicted 800 ms (+25 %); 4,096 tokens/s\n",
         "Newest checkpoint: step 10, 12", "2 restarts, 0 lost steps.",
         "25.0 % of it in steps that count", "leaves", "2026-11-24T01:00:30.000Z",
         "01:00:00 ignore: machine b leaves. No rank runs there.\n"}) {
