@@ -11,6 +11,7 @@
 #include "cli/parts/book_plan.h"
 #include "core/values/error.h"
 #include "runtime_bridge/find_archive.h"
+#include "runtime_bridge/launcher.h"
 
 namespace penstock {
 
@@ -69,6 +70,11 @@ Loaded<PlanFile> plan_for_ranks(const TrainRequest& request, const std::string& 
 
 void leave_out_surplus(TrainRequest& request) {
   const int used = request.plan.value.plan.devices();
+  // Of those that we started ourselves there are as many as the plan has, numbered as in the plan.
+  if (has_launcher(request.environment)) {
+    request.place->ranks = used;
+    return;
+  }
   if (const RanksOfTypes of_types = request.settings.ranks_of_types(); !of_types.empty()) {
     const std::vector<std::string> devices = devices_of_ranks(request.plan.value.plan);
     LaunchEnvironment& place = *request.place;

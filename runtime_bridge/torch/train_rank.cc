@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -412,8 +413,16 @@ RunEnd train_rank(const TrainJob& job, const LaunchEnvironment& place, const Tra
 
 SurplusEnd stay_beside_ranks(const LaunchEnvironment& place, Duration time_out,
                              const SurplusRank& options) {
+  // Where the launcher serves none, its rank 0 does, whatever the plan makes of that rank.
+  std::unique_ptr<StoreServer> server;
+  if (place.serves_store) server = serve_store(place.port);
   const std::unique_ptr<KeyValueStore> store = connect_store(address_of(place), time_out);
-  return wait_beside(*store, options);
+  const SurplusEnd end = wait_beside(*store, options);
+  // The others may be writing a checkpoint together.
+  for (RanksAlive ranks(*store, options.ranks); server && ranks.any();) {
+    std::this_thread::sleep_for(options.look_again);
+  }
+  return end;
 }
 
 RunEnd train_threads(const TrainJob& job, const TrainHooks& hooks) {

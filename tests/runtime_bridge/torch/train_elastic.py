@@ -82,6 +82,52 @@ class TrainElastic(train_processes.TrainingJobs):
             json.dump(pages, file)
         self.assertIn("no page has a plan for 1 rank; the fewest are 2", refusal("--ranks", "1"))
 
+    def book_of_types(self):
+        """One slow device and two fast ones: the plan for all three leaves the slow one out."""
+        profile, cluster = train_processes.profile("float64"), train_processes.cluster(1)
+        fast = profile["section_types"][0]["measurements"][0]
+        slow = {key: 100 * value if key.endswith("_ms") else value for key, value in fast.items()}
+        profile["section_types"][0]["measurements"] = [dict(slow, device="slow"),
+                                                       dict(fast, device="fast")]
+        cluster["device_types"] = [dict(cluster["device_types"][0], name=name)
+                                   for name in ("slow", "fast")]
+        cluster["node_types"] = [{"name": name, "device_type": name, "devices": devices}
+                                 for name, devices in (("slow", 1), ("fast", 2))]
+        cluster["nodes"] = [{"node_type": name, "count": 1} for name in ("slow", "fast")]
+        for name, value in (("profile", profile), ("cluster", cluster)):
+            with open(self.path(f"{name}.json"), "w", encoding="utf-8") as file:
+                json.dump(value, file)
+        book = self.path("book.json")
+        subprocess.run([train_processes.PENSTOCK, "plan", self.path("profile.json"), "--cluster",
+                        self.path("cluster.json"), "--for", "penstock", "--global-batch", "8",
+                        "--gpus", "slow=0..1,fast=0..2", "-o", book], check=True, timeout=LIMIT,
+                       capture_output=True)
+        return book
+
+    OF_TYPES = ("--ranks", "3", "--ranks-of", "slow=1,fast=2", "--steps", "4")
+
+    def test_ranks_that_are_started_here_are_numbered_as_in_the_plan(self):
+        ended = subprocess.run(self.command(self.book_of_types(), *self.OF_TYPES), timeout=LIMIT,
+                               capture_output=True, text=True, check=False)
+        self.assertEqual(ended.returncode, 0, ended.stderr)
+        self.check_losses(4)
+
+    def test_rank_0_serves_the_store_where_the_plan_has_no_use_for_it(self):
+        book = self.book_of_types()
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        ranks = [subprocess.Popen(
+            self.command(book, *self.OF_TYPES, "--rank", str(rank), "--master",
+                         f"127.0.0.1:{port}"),
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) for rank in range(3)]
+        for rank in ranks:
+            self.addCleanup(rank.kill)
+        for rank in ranks:
+            _, words = rank.communicate(timeout=LIMIT)
+            self.assertEqual(rank.returncode, 0, words)
+        self.check_losses(4)
+
     def wait_for_step(self, step, process):
         wait_until(lambda: step in self.losses() or process.poll() is not None, f"step {step}")
         self.assertIsNone(process.poll())
