@@ -44,6 +44,7 @@ class Hindsight {
     }
     int most = 0;
     for (const AvailabilityChange& change : recording.changes) most = std::max(most, change.gpus);
+    if (!recording.types.empty()) return;
     for (int gpus = 0; gpus <= most; ++gpus) fastest_.push_back(fastest_rung(rungs, gpus));
   }
 
@@ -136,7 +137,7 @@ class Hindsight {
   std::vector<Duration> at_;  // of every change, and of the end
   std::vector<double> saved_, stopped_;
   std::vector<std::size_t> added_in_;                // by machine: the change that brought it
-  std::vector<std::optional<std::size_t>> fastest_;  // by GPUs
+  std::vector<std::optional<std::size_t>> fastest_;  // by GPUs, where types are not counted
 };
 
 }  // namespace

@@ -32,31 +32,26 @@ std::string minutes(Duration duration) {
   return fixed(static_cast<double>(duration.count()) / 60e9, 1);
 }
 
-// For how long some GPUs were there, but fewer than the smallest plan of the book needs.
-Duration time_below(const GoodputReport& report, int gpus) {
-  Duration below{};
-  for (std::size_t i = 0; i < report.availability.size(); ++i) {
-    const bool is_last = i + 1 == report.availability.size();
-    const Duration until = is_last ? report.end : report.availability[i + 1].at;
-    const int there = report.availability[i].gpus;
-    if (there > 0 && there < gpus) below += until - report.availability[i].at;
-  }
-  return below;
-}
-
 // A book that ends above what was there makes every policy wait: that is no fault of the policies.
 std::string missing_plans_text(const GoodputReport& report, Screen screen) {
+  constexpr int kLeastShare = 100;  // less than a hundredth of the recording is not worth a line
+  if (report.without_plan <= report.end / kLeastShare) return "";
+  if (report.counts_types) {
+    return wrapped(
+        fmt::format("For {} min no plan of the book fitted the GPUs that were there, and "
+                    "none ran. A book that counts fewer of each type (plan --gpus "
+                    "TYPE=0..N,TYPE=0..N) may have plans for them.",
+                    minutes(report.without_plan)),
+        screen.width(), "", "");
+  }
   int least = 0;
   for (const GoodputPlan& plan : report.book) {
     least = least == 0 ? plan.gpus : std::min(least, plan.gpus);
   }
-  const Duration below = time_below(report, least);
-  constexpr int kLeastShare = 100;  // less than a hundredth of the recording is not worth a line
-  if (below <= report.end / kLeastShare) return "";
   const std::string text = fmt::format(
       "For {} min there were fewer GPUs than the {} of the book's smallest plan, and none of its "
       "plans ran. A book that begins lower (plan --gpus 1..N) may have plans for them.",
-      minutes(below), least);
+      minutes(report.without_plan), least);
   return wrapped(text, screen.width(), "", "");
 }
 

@@ -46,6 +46,8 @@ struct GoodputReport {
   double usd = 0.0;                    // for all GPUs that were there; 0: unknown
   std::vector<PolicyResult> policies;  // ours first, the best of hindsight among them
   std::string hindsight;               // the name of that one
+  Duration without_plan{};             // GPUs were there, but no plan of the book fits them
+  bool counts_types = false;           // the book does
   // For the page.
   std::vector<GpusFrom> availability;
   Duration end{};

@@ -1,11 +1,13 @@
 #include "studies/fewest_gpus.h"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "core/values/plan_book.h"
 #include "core/values/sharding.h"
 #include "costmodel/price_stages.h"
 #include "report/words.h"
@@ -54,17 +56,29 @@ std::vector<int> sizes_above(int gpus, int per_node, int most) {
   return sizes;
 }
 
-std::string text_of(int gpus, const Plan& plan) {
+// What --gpus would say: "16", or how many of each type the plan uses, "new=8,old=16".
+std::string asked_with(int gpus, const Plan& plan, const std::vector<std::string>& types) {
+  if (types.empty()) return std::to_string(gpus);
+  const std::vector<int> counts = gpus_of_types(plan, types);
+  std::vector<std::string> each;
+  for (std::size_t t = 0; t < types.size(); ++t) {
+    each.push_back(fmt::format("{}={}", types[t], counts[t]));
+  }
+  return fmt::format("{}", fmt::join(each, ","));
+}
+
+std::string text_of(int gpus, const Plan& plan, const std::vector<std::string>& types) {
   return fmt::format(
       "{} would do: TP {} x PP {} x DP {}, mbs {}, {}, recompute {}{}. Ask with --gpus {}.",
-      count_of(gpus, "GPU"), plan.tensor, plan.pipeline, plan.data, plan.micro_batch_size,
-      plan.schedule, plan.recompute, says_sharding(plan) ? ", " + sharding_words(plan) : "", gpus);
+      count_of(types.empty() ? gpus : plan.devices(), "GPU"), plan.tensor, plan.pipeline, plan.data,
+      plan.micro_batch_size, plan.schedule, plan.recompute,
+      says_sharding(plan) ? ", " + sharding_words(plan) : "", asked_with(gpus, plan, types));
 }
 
 }  // namespace
 
 std::string fewest_gpus_text(const Question& question, const AskedOf& asked_of,
-                             SearchProgress& progress) {
+                             SearchProgress& progress, const std::vector<std::string>& types) {
   const bool assumed = question.cluster.file.path == kAssumedCluster;
   const int most = assumed ? kMostTried : device_count(question.cluster.value);
   const int per_node =
@@ -90,7 +104,12 @@ std::string fewest_gpus_text(const Question& question, const AskedOf& asked_of,
     (found ? enough : too_few) = middle;
     if (found) plan = std::move(found);
   }
-  return text_of(enough, *plan);
+  const std::vector<int> counted = gpus_of_types(*plan, types);
+  // It may take devices of types that were not asked about.
+  if (!types.empty() && std::accumulate(counted.begin(), counted.end(), 0) < plan->devices()) {
+    return "";
+  }
+  return text_of(enough, *plan, types);
 }
 
 }  // namespace penstock

@@ -8,6 +8,7 @@
 
 #include "cli/options/gpu_counts.h"
 #include "cli/options/parse.h"
+#include "report/words.h"
 
 namespace penstock {
 namespace {
@@ -33,12 +34,20 @@ std::vector<std::string> types_in_use(const ClusterSpec& cluster) {
   return types;
 }
 
+// Names of types may have spaces inside.
+std::string without_spaces_around(const std::string& text) {
+  const std::size_t begin = text.find_first_not_of(' ');
+  if (begin == std::string::npos) return "";
+  return text.substr(begin, text.find_last_not_of(' ') + 1 - begin);
+}
+
 // "a=1,2,b=3" -> a: "1,2", b: "3"
 std::map<std::string, std::string> texts_by_type(std::string_view option, const std::string& typed,
                                                  const std::vector<std::string>& known) {
   std::map<std::string, std::string> texts;
   std::string* current = nullptr;
-  for (const std::string& part : parse_list(option, typed)) {
+  for (const std::string& each : parse_list(option, typed)) {
+    const std::string part = without_spaces_around(each);
     const std::size_t equals = part.find('=');
     if (equals == std::string::npos) {
       if (current == nullptr) {
@@ -48,12 +57,13 @@ std::map<std::string, std::string> texts_by_type(std::string_view option, const 
       *current += ',' + part;
       continue;
     }
-    const std::string type = part.substr(0, equals);
+    const std::string type = without_spaces_around(part.substr(0, equals));
     if (std::find(known.begin(), known.end(), type) == known.end()) {
       bad_option(option, fmt::format("the cluster has no devices of type '{}'", type),
                  fmt::format("its types are {}", fmt::join(known, ", ")));
     }
-    const auto [place, is_new] = texts.emplace(type, part.substr(equals + 1));
+    const auto [place, is_new] =
+        texts.emplace(type, without_spaces_around(part.substr(equals + 1)));
     if (!is_new) {
       bad_option(option, fmt::format("{} is named twice", type),
                  fmt::format("write its numbers together: {}=0,8,16", type));
@@ -72,9 +82,9 @@ std::vector<int> counts_of(std::string_view option, const std::string& type,
   if (!numbers) numbers = {parse_int(option, text, 0)};
   for (int& number : *numbers) {
     if (number > most) {
-      bad_option(
-          option, fmt::format("{}={} is more than the cluster has", type, number),
-          fmt::format("{} has {} {} of {}", cluster.name, most, by_nodes ? "nodes" : "GPUs", type));
+      bad_option(option, fmt::format("{}={} is more than the cluster has", type, number),
+                 fmt::format("{} has {} of {}", cluster.name,
+                             count_of(most, by_nodes ? "node" : "GPU"), type));
     }
     if (by_nodes) number = sums[static_cast<std::size_t>(number)];
   }
@@ -89,10 +99,8 @@ bool names_types(const std::optional<std::string>& typed) {
 
 CountsOfTypes counts_of_types(const std::string& typed, std::string_view option, bool by_nodes,
                               const ClusterSpec& cluster) {
-  std::string text = typed;
-  std::erase(text, ' ');
   const std::vector<std::string> known = types_in_use(cluster);
-  const auto texts = texts_by_type(option, text, known);
+  const auto texts = texts_by_type(option, typed, known);
   if (texts.size() < 2) {
     bad_option(option, fmt::format("'{}' names one device type", typed),
                fmt::format("name several, or write --device {} {} {}", texts.begin()->first, option,

@@ -1,5 +1,6 @@
 #include "cli/options/node_counts.h"
 
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -20,17 +21,34 @@ std::vector<int> node_counts(const std::string& text) {
   return {parse_int(kOption, text, 1)};
 }
 
-void refuse_types(const ClusterSpec& cluster) {
+const std::string& device_of(const ClusterSpec& cluster, const NodeGroup& group) {
+  const NodeType& type = type_of(cluster, group);
+  return cluster.device_types[static_cast<std::size_t>(type.device_type)].name;
+}
+
+void refuse_types(const std::string& text, const ClusterSpec& cluster) {
+  const std::string& first = device_of(cluster, cluster.nodes[0]);
   for (const NodeGroup& group : cluster.nodes) {
-    if (type_of(cluster, group).device_type == type_of(cluster, cluster.nodes[0]).device_type) {
-      continue;
-    }
+    const std::string& other = device_of(cluster, group);
+    if (other == first) continue;
     bad_option(kOption,
                fmt::format("the nodes of {} have devices of several types, and a plan for so many "
                            "GPUs takes whichever are best",
                            cluster.name),
-               "give --gpus, or a cluster of one type");
+               fmt::format("count those of each type, as --nodes {}={},{}={}, or of one: --device "
+                           "{} --nodes {}",
+                           first, text, other, text, first, text));
   }
+}
+
+// Only the nodes of one device type, where there are any.
+ClusterSpec nodes_with(ClusterSpec cluster, const std::string& device) {
+  std::vector<NodeGroup> nodes;
+  for (const NodeGroup& group : cluster.nodes) {
+    if (device_of(cluster, group) == device) nodes.push_back(group);
+  }
+  if (!nodes.empty()) cluster.nodes = std::move(nodes);
+  return cluster;
 }
 
 // GPUs of the first 0, 1, 2, .. nodes.
@@ -54,14 +72,15 @@ int gpus_per_node(SearchOptions options) {
 }  // namespace
 
 std::string gpus_of_nodes(const std::string& text, const ClusterSpec& cluster) {
-  refuse_types(cluster);
+  refuse_types(text, cluster);
   const std::vector<int> sums = gpus_up_to(cluster);
   const int there = static_cast<int>(sums.size()) - 1;
   std::vector<int> gpus;
   for (const int nodes : node_counts(text)) {
     if (nodes > there) {
       bad_option(kOption, fmt::format("{} is more than the cluster has", nodes),
-                 fmt::format("{} has {}", cluster.name, count_of(there, "node")));
+                 fmt::format("{} has {} of {}", cluster.name, count_of(there, "node"),
+                             device_of(cluster, cluster.nodes[0])));
     }
     gpus.push_back(sums[static_cast<std::size_t>(nodes)]);
   }
@@ -72,7 +91,11 @@ std::string gpus_of_nodes(const std::string& text, const SearchOptions& options)
   if (options.gpus) {
     bad_option(kOption, "--gpus is given, too", "keep one of them");
   }
-  if (options.cluster) return gpus_of_nodes(text, load_cluster(*options.cluster).value);
+  if (options.cluster) {
+    ClusterSpec cluster = load_cluster(*options.cluster).value;
+    if (options.device) cluster = nodes_with(std::move(cluster), *options.device);
+    return gpus_of_nodes(text, cluster);
+  }
   const int each = gpus_per_node(options);
   std::vector<int> gpus;
   for (const int nodes : node_counts(text)) gpus.push_back(nodes * each);

@@ -12,7 +12,8 @@ namespace penstock {
 // more nodes than there are, and for nodes of several device types, since a number of GPUs does not
 // say which.
 std::string gpus_of_nodes(const std::string& text, const ClusterSpec& cluster);
-// The same of what the options name: a cluster, or a device, whose nodes are alike.
+// The same of what the options name: a cluster, of which only the nodes of --device count where
+// that is given too, or a device, whose nodes are alike.
 std::string gpus_of_nodes(const std::string& text, const SearchOptions& options);
 
 }  // namespace penstock

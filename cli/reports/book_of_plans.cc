@@ -98,7 +98,8 @@ Answer book_of_plans(const Question& question, const BookSizes& sizes, const std
   }
   std::string text = text_of(*book, title, output, screen);
   if (exit == kNo) {
-    text += '\n' + wrapped(fewest_gpus_text(question, asked_of, watched), screen.width(), "", "  ");
+    text += '\n' + wrapped(fewest_gpus_text(question, asked_of, watched, book->types),
+                           screen.width(), "", "  ");
   }
   return report_answer(text, exit);
 }

@@ -97,9 +97,11 @@ struct MorphOptions {
                    "the host's memory from every GPU of the book's largest plan, over the links "
                    "of the cluster or the device's sheet, else at 16 GB/s",
                    stall);
-    options.option("--usd-per-gpu-hour", "USD",
-                   "where the recording has no prices; default: that of the book's first device",
-                   price);
+    options.option(
+        "--usd-per-gpu-hour", "USD",
+        "where the recording has no prices; default: that of the book's first device, or "
+        "of each type that it counts",
+        price);
     options.heading("What to print");
     options.option("-o,--output", "FILE",
                    "write one HTML page (report.html): the GPUs over time with what each policy "
@@ -160,20 +162,35 @@ ChangeCosts costs_of(const PlanBook& book, const Availability& recording,
   return costs;
 }
 
-// Where types are counted and nobody says what a GPU costs: what the book's cluster says of each.
-Availability with_prices(Availability recording, const PlanBook& book, const MorphOptions& given) {
-  const bool is_known = std::any_of(
+bool has_prices(const Availability& recording) {
+  return std::any_of(
       recording.changes.begin(), recording.changes.end(),
       [](const AvailabilityChange& change) { return change.usd_per_gpu_hour.has_value(); });
-  if (!book.counts_types() || given.price || is_known) return recording;
-  for (AvailabilityChange& change : recording.changes) {
+}
+
+// Where types are counted and nobody says what a GPU costs: what the book's cluster says of each.
+// Nothing where it does not say it of all that were there.
+Availability with_prices(const Availability& recording, const PlanBook& book,
+                         const MorphOptions& given) {
+  if (!book.counts_types() || given.price || has_prices(recording)) return recording;
+  Availability priced = recording;
+  for (AvailabilityChange& change : priced.changes) {
     double usd = 0.0;
     for (std::size_t t = 0; t < book.types.size(); ++t) {
-      usd += change.of_types[t] * find_device_type(book.cluster, book.types[t])->usd_per_hour;
+      const double each = find_device_type(book.cluster, book.types[t])->usd_per_hour;
+      if (change.of_types[t] > 0 && each <= 0.0) return recording;
+      usd += change.of_types[t] * each;
     }
     change.usd_per_gpu_hour = change.gpus > 0 ? usd / change.gpus : 0.0;
   }
-  return recording;
+  return priced;
+}
+
+// Before the recording has a price. 0: unknown.
+double first_price(const Availability& recording, const PlanBook& book, const MorphOptions& given) {
+  if (given.price) return parse_number("--usd-per-gpu-hour", *given.price, 0.0, 1e6);
+  if (book.counts_types() && !has_prices(recording)) return 0.0;
+  return book.cluster.device_types.front().usd_per_hour;
 }
 
 int most_gpus(const Availability& recording) {
@@ -187,17 +204,29 @@ double hours_of(const Availability& recording) {
   return to_seconds(recording.end - recording.changes.front().at) / 3600.0;
 }
 
-// "a100-40gb up to 8, v100-16gb up to 16"
-std::string most_of_types(const PlanBook& book, const Availability& recording) {
-  std::vector<std::string> words;
-  for (std::size_t t = 0; t < book.types.size(); ++t) {
-    int most = 0;
-    for (const AvailabilityChange& change : recording.changes) {
-      most = std::max(most, change.of_types[t]);
-    }
-    words.push_back(fmt::format("{} up to {}", book.types[t], most));
+int most_of_type(const Availability& recording, std::size_t type) {
+  int most = 0;
+  for (const AvailabilityChange& change : recording.changes) {
+    most = std::max(most, change.of_types[type]);
   }
-  return joined(words, ", ");
+  return most;
+}
+
+// "up to 8 GPUs of a100-40gb, up to 16 GPUs of v100-16gb. The book counts 4 GPUs of a100-40gb at
+// most; more of them are idle"
+std::string types_text(const PlanBook& book, const Availability& recording) {
+  std::vector<std::string> there, counted;
+  for (std::size_t t = 0; t < book.types.size(); ++t) {
+    const int most = most_of_type(recording, t);
+    const std::string of_type = " of " + book.types[t];
+    there.push_back((most == 0 ? "no GPUs" : "up to " + count_of(most, "GPU")) + of_type);
+    int in_book = 0;
+    for (const BookPage& page : book.pages) in_book = std::max(in_book, page.of_types[t]);
+    if (in_book < most) counted.push_back(count_of(in_book, "GPU") + of_type);
+  }
+  if (counted.empty()) return joined(there, ", ");
+  return joined(there, ", ") +
+         fmt::format(". The book counts {} at most; more of them are idle", joined(counted, ", "));
 }
 
 std::string recording_text(const PlanBook& book, const Availability& recording,
@@ -212,7 +241,7 @@ std::string recording_text(const PlanBook& book, const Availability& recording,
       recording.names_machines()
           ? ", " + count_of(static_cast<std::int64_t>(recording.machines.size()), "machine")
           : "; idle GPUs are lost first");
-  if (book.counts_types()) text += "; of " + most_of_types(book, recording);
+  if (book.counts_types()) text += "; " + types_text(book, recording);
   if (!book.counts_types() && most_gpus(book) < most_gpus(recording)) {
     text += fmt::format(". The book has plans for up to {}; more of them are idle",
                         count_of(most_gpus(book), "GPU"));
@@ -235,20 +264,51 @@ std::string costs_text(const PlanBook& book, const ChangeCosts& costs) {
                 to_text(costs.every), to_text(costs.stall)));
 }
 
+bool fits_any(const std::vector<Rung>& rungs, const AvailabilityChange& change) {
+  return std::any_of(rungs.begin(), rungs.end(),
+                     [&](const Rung& rung) { return fits(rung, change.gpus, change.of_types); });
+}
+
+// At some time, else every policy would wait until the end.
+void require_some_plan(const std::vector<Rung>& rungs, const PlanBook& book,
+                       const Availability& recording) {
+  for (const AvailabilityChange& change : recording.changes) {
+    if (fits_any(rungs, change)) return;
+  }
+  if (book.counts_types()) {
+    bad_option("--trace",
+               fmt::format("none of the book's plans fits at any time: there are {}",
+                           types_text(book, recording)),
+               "replay another recording, or write a book that counts fewer GPUs of each type, "
+               "from TYPE=0 on");
+  }
+  int fewest = rungs.front().gpus;
+  for (const Rung& rung : rungs) fewest = std::min(fewest, rung.gpus);
+  bad_option("--trace",
+             fmt::format("it never has more than {}, and the smallest plan of the book takes {}",
+                         count_of(most_gpus(recording), "GPU"), fewest),
+             "replay another recording, or a smaller model");
+}
+
+// For how long some GPUs were there, on which none of the plans fits.
+Duration time_without_plan(const std::vector<Rung>& rungs, const Availability& recording) {
+  Duration without{};
+  for (std::size_t i = 0; i < recording.changes.size(); ++i) {
+    const AvailabilityChange& change = recording.changes[i];
+    const bool is_last = i + 1 == recording.changes.size();
+    const Duration until = is_last ? recording.end : recording.changes[i + 1].at;
+    if (change.gpus > 0 && !fits_any(rungs, change)) without += until - change.at;
+  }
+  return without;
+}
+
 GoodputReport report_of(const PlanBook& book, const Availability& recording,
                         const std::string& trace, const MorphOptions& given) {
   const std::vector<Rung> rungs = rungs_of(book);
   if (rungs.empty()) {
     bad_option("--book", "none of its pages has a plan", "write it for more GPUs");
   }
-  int fewest = rungs.front().gpus;
-  for (const Rung& rung : rungs) fewest = std::min(fewest, rung.gpus);
-  if (fewest > most_gpus(recording)) {
-    bad_option("--trace",
-               fmt::format("it never has more than {}, and the smallest plan of the book takes {}",
-                           count_of(most_gpus(recording), "GPU"), fewest),
-               "replay another recording, or a smaller model");
-  }
+  require_some_plan(rungs, book, recording);
   const ChangeCosts costs = costs_of(book, recording, given);
   GoodputReport report;
   report.recording = recording_text(book, recording, trace, rungs.size());
@@ -263,11 +323,11 @@ GoodputReport report_of(const PlanBook& book, const Availability& recording,
     report.availability.push_back({change.at, change.gpus});
   }
   report.end = recording.end;
+  report.counts_types = book.counts_types();
+  report.without_plan = time_without_plan(rungs, recording);
   report.hours = hours_of(recording);
   report.gpu_hours = gpu_hours(recording);
-  const double price = given.price ? parse_number("--usd-per-gpu-hour", *given.price, 0.0, 1e6)
-                                   : book.cluster.device_types.front().usd_per_hour;
-  report.usd = usd_paid(recording, price);
+  report.usd = usd_paid(recording, first_price(recording, book, given));
   report.policies = compare_policies(book, recording, costs);
   report.hindsight = kHindsight;
   return report;

@@ -357,12 +357,17 @@ Answer run_plan(const Arguments& arguments, Screen screen) {
   }
   const TableFormat chosen = format.chosen();
   const std::optional<TrainingQuestion> asked = training.question();
+  // Where several types are counted, that of the estimate is only the first of them.
+  const auto asked_of = [&](int gpus) {
+    Question other = question_of(given, gpus);
+    if (sizes && sizes->of_types) other.request.pins.device.reset();
+    return other;
+  };
   Question question = question_of(given);
   if (sizes && sizes->of_types) question.request.pins.device.reset();
   refuse_contradictions(question);
   require_tokens(asked, question.profile.value);
   training.set_price(question.cluster.value);
-  const auto asked_of = [&](int gpus) { return question_of(given, gpus); };
   std::optional<Loaded<PlanFile>> other;  // a bad file is refused before the search
   if (baseline_path) other = load_plan(*baseline_path);
   if (sizes) {

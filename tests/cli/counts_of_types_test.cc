@@ -41,6 +41,15 @@ TEST_CASE("nodes of a type are counted in the order of the cluster, and may be u
         Counts{{16, 4}, {24, 4}, {28, 4}});
 }
 
+TEST_CASE("names of types may have spaces, and spaces around commas mean nothing") {
+  ClusterSpec cluster = uneven_cluster();
+  cluster.device_types[0].name = "the new";
+  const CountsOfTypes counts =
+      counts_of_types("the new = 8 , old= 0 , 4", "--gpus", false, cluster);
+  CHECK(counts.types == std::vector<std::string>{"the new", "old"});
+  CHECK(counts.counts == Counts{{8, 0}, {8, 4}});
+}
+
 TEST_CASE("what is no list of types is refused with what to write") {
   const auto says = [](const std::string& message, const std::string& part) {
     CAPTURE(message);

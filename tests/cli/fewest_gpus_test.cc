@@ -1,5 +1,8 @@
 #include "studies/fewest_gpus.h"
 
+#include <string>
+#include <vector>
+
 #include <doctest/doctest.h>
 
 #include "cli/options/search_options.h"
@@ -8,12 +11,13 @@ using namespace penstock;
 
 namespace {
 
-std::string asked(const char* gpus, SearchOptions options) {
+std::string asked(const char* gpus, SearchOptions options,
+                  const std::vector<std::string>& types = {}) {
   options.gpus = gpus;
   options.global_batch = "64";
   SearchProgress progress;
   const auto asked_of = [&](int size) { return question_of(options, size); };
-  return fewest_gpus_text(question_of(options), asked_of, progress);
+  return fewest_gpus_text(question_of(options), asked_of, progress, types);
 }
 
 SearchOptions measured() {
@@ -41,4 +45,15 @@ TEST_CASE("pins count") {
 
 TEST_CASE("a question about all GPUs that there are has no better one") {
   CHECK(asked("64", measured()).empty());
+}
+
+// 2.65e9 parameters of 16 bytes are 39.5 GiB: more than one A100 has, and less than two.
+TEST_CASE("where types are counted the remedy counts them too") {
+  SearchOptions options;
+  options.profile = "data/profiles/gpt-neo-2.7b.json";
+  options.cluster = "data/clusters/a100-40gb-2x4-v100-16gb-4x4.json";
+  const std::string text = asked("1", options, {"a100-40gb", "v100-16gb"});
+  CAPTURE(text);
+  CHECK(text.starts_with("2 GPUs would do: "));
+  CHECK(text.ends_with("Ask with --gpus a100-40gb=2,v100-16gb=0."));
 }

@@ -38,6 +38,23 @@ TEST_CASE("a number of GPUs does not say of which type") {
   cluster.device_types[1].name = "other";
   cluster.node_types[1].device_type = 1;
   CHECK(refusal("1..4", cluster).find("devices of several types") != std::string::npos);
+  const std::string first = cluster.device_types[0].name;
+  CHECK(refusal("1..4", cluster)
+            .find("--nodes " + first + "=1..4,other=1..4, or of one: --device " + first +
+                  " --nodes 1..4") != std::string::npos);
+}
+
+// Two nodes of 4 A100s, then four of 4 V100s.
+TEST_CASE("with a device type its nodes alone are counted") {
+  SearchOptions options;
+  options.cluster = "data/clusters/a100-40gb-2x4-v100-16gb-4x4.json";
+  options.device = "v100-16gb";
+  CHECK(gpus_of_nodes("1..4", options) == "4,8,12,16");
+  options.device = "a100-40gb";
+  CHECK(gpus_of_nodes("1..2", options) == "4,8");
+  CHECK(tests::message_of([&] {
+          static_cast<void>(gpus_of_nodes("3", options));
+        }).find("has 2 nodes") != std::string::npos);
 }
 
 }  // namespace
