@@ -67,6 +67,37 @@ std::vector<Rung> both(std::vector<Rung> some, const std::vector<Rung>& others) 
   return useful_rungs(std::move(some));
 }
 
+std::vector<std::string> types_of_plans(const PlanBook& book) {
+  std::vector<std::string> types;
+  for (const BookPage& page : book.pages) {
+    if (!page.plan) continue;
+    for (const std::string& type : page.plan->device_types()) {
+      if (std::find(types.begin(), types.end(), type) == types.end()) types.push_back(type);
+    }
+  }
+  return types;
+}
+
+// A book that does not count types takes GPUs of one type as just GPUs, if they are those that its
+// plans run on.
+void require_only_type(const PlanBook& book, const Availability& recording,
+                       const std::string& file) {
+  const std::vector<std::string> types = types_of_plans(book);
+  if (types.empty() || types == recording.types) return;
+  throw_bad_input(file + ": all of its GPUs are of type " + recording.types.front() +
+                  ", and the book is for " + joined(types, ", ") + "\nhelp: leave the type out (" +
+                  (recording.machines.empty() ? "gpus in place of gpus:" + recording.types.front()
+                                              : std::string("no column device")) +
+                  "): then whichever GPUs are there count");
+}
+
+Availability without_types(Availability recording) {
+  recording.types.clear();
+  for (AvailabilityChange& change : recording.changes) change.of_types.clear();
+  for (AvailableMachine& machine : recording.machines) machine.type = 0;
+  return recording;
+}
+
 }  // namespace
 
 int most_gpus(const PlanBook& book) { return book.pages.empty() ? 0 : book.pages.back().gpus; }
@@ -77,6 +108,10 @@ Availability in_types_of(const PlanBook& book, Availability recording, const std
                     "), and this recording does not say of which type a GPU is\nhelp: a column "
                     "device beside node and event, or gpus:" +
                     joined(book.types, ", gpus:") + " in place of gpus");
+  }
+  if (!book.counts_types() && recording.types.size() == 1) {
+    require_only_type(book, recording, file);
+    return without_types(std::move(recording));
   }
   if (!book.counts_types() && !recording.types.empty()) {
     throw_bad_input(file + ": it counts device types (" + joined(recording.types, ", ") +

@@ -17,9 +17,10 @@ inline constexpr const char* kHindsight = "hindsight";
 // The most GPUs that a plan of the book may use; more of a recording stay idle under every policy.
 int most_gpus(const PlanBook& book);
 
-// A recording whose types are those of a book that counts types, in its order. Error{kBadInput},
-// which names `file`, where one of the two counts types and the other does not, and for a type that
-// the book does not have.
+// A recording whose types are those of a book that counts types, in its order; with a book that
+// does not, one whose GPUs are all of the type that the book is for counts them without it.
+// Error{kBadInput}, which names `file`, where otherwise one of the two counts types and the other
+// does not, and for a type that the book does not have.
 Availability in_types_of(const PlanBook& book, Availability recording, const std::string& file);
 
 // Penstock's policy first, bounds last. No policy keeps more than hindsight, which may run whatever

@@ -17,6 +17,25 @@ int node_type_of(ClusterSpec& part, int whole, int devices) {
   return static_cast<int>(part.node_types.size()) - 1;
 }
 
+int largest_node(const ClusterSpec& cluster) {
+  int largest = 0;
+  for (const NodeGroup& group : cluster.nodes) {
+    largest = std::max(largest, type_of(cluster, group).devices);
+  }
+  return largest;
+}
+
+// A level that joins no more devices than the largest node stays inside the nodes
+// (costmodel/device_layout.h), also where all nodes of the part are smaller: else it would join
+// devices of several nodes.
+void keep_within_nodes(const ClusterSpec& whole, ClusterSpec& part) {
+  const int before = largest_node(whole), now = largest_node(part);
+  for (LinkLevel& level : part.levels) {
+    const bool is_within = level.devices > 0 && level.devices <= before;
+    if (is_within) level.devices = std::min(level.devices, now);
+  }
+}
+
 }  // namespace
 
 ClusterSpec part_of_cluster(const ClusterSpec& cluster, const std::vector<std::string>& types,
@@ -43,6 +62,7 @@ ClusterSpec part_of_cluster(const ClusterSpec& cluster, const std::vector<std::s
     throw_bad_input("cluster '" + cluster.name + "' has " + std::to_string(counts[t] - left[t]) +
                     " GPUs of type " + types[t] + ", not " + std::to_string(counts[t]));
   }
+  keep_within_nodes(cluster, part);
   return part;
 }
 

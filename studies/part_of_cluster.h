@@ -9,7 +9,8 @@
 namespace penstock {
 
 // Nodes in the order of the cluster, of each type until there are `counts` of its GPUs; the last
-// one has as many of its GPUs as are left. Error{kBadInput} where the cluster has fewer.
+// one has as many of its GPUs as are left. Levels inside the nodes stay inside them.
+// Error{kBadInput} where the cluster has fewer.
 ClusterSpec part_of_cluster(const ClusterSpec& cluster, const std::vector<std::string>& types,
                             const std::vector<int>& counts);
 

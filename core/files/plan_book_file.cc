@@ -38,8 +38,9 @@ Json write_page(const BookPage& page, const std::vector<std::string>& types) {
   return json.set("peak_memory_bytes", page.peak_memory.count);
 }
 
-int sum_of(const std::vector<int>& counts) {
-  return std::accumulate(counts.begin(), counts.end(), 0);
+// Of a file, which may name as many types as its cluster has.
+std::int64_t sum_of(const std::vector<int>& counts) {
+  return std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
 }
 
 class PageReader {

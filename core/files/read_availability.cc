@@ -266,6 +266,7 @@ class AvailabilityReader {
     if (found == indices_.end() || !is_there_[static_cast<std::size_t>(found->second)]) {
       fail("node: \"" + name + "\" is not there; a machine is added before it is removed");
     }
+    require_type_of(result_.machines[static_cast<std::size_t>(found->second)]);
     is_there_[static_cast<std::size_t>(found->second)] = false;
     AvailabilityChange& change = change_at(at);
     change.gpus -= result_.machines[static_cast<std::size_t>(found->second)].gpus;
@@ -274,6 +275,15 @@ class AvailabilityReader {
     if (std::erase(change.added, found->second) == 0) change.lost.push_back(found->second);
     read_notice(change);
     read_price(change);
+  }
+
+  // Where the row of a machine that is lost says its type at all.
+  void require_type_of(const AvailableMachine& machine) const {
+    if (!says("device")) return;
+    const std::string& type = result_.types[static_cast<std::size_t>(machine.type)];
+    if (cell("device") == type) return;
+    fail("device: \"" + machine.name + "\" was added as " + type + ", and is removed as " +
+         std::string(cell("device")) + "; leave the cell empty, or name the type it was added as");
   }
 
   // Of machines that are lost together, the shortest notice counts.

@@ -69,6 +69,10 @@ TEST_CASE("Device types are counted, in columns of their own or by machine") {
   CHECK(says(refused("time_s,gpus,gpus:a\n0,1,1\n"), "leave out gpus"));
   CHECK(says(refused("time_s,gpus,device\n0,1,a\n"), "device goes with node and event"));
   CHECK(says(refused("time_s,node,event,gpus,device\n0,a,add,1,\n"), "needs its type"));
+  const std::string of_types = "time_s,node,event,gpus,device\n0,a,add,8,old\n5,b,add,4,new\n";
+  CHECK(read_availability(of_types + "9,a,remove,8,old\n20,-,end,0,\n", "t.csv") == machines);
+  CHECK(says(refused(of_types + "9,a,remove,8,new\n20,-,end,0,\n"),
+             "t.csv:4: device: \"a\" was added as old, and is removed as new"));
   CHECK(says(refused("time_s,gpus:a,gpus:b\n0,1000000,1\n"), "more than 1000000 GPUs"));
 }
 

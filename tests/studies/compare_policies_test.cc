@@ -11,6 +11,7 @@
 #include "core/values/json_reader.h"
 #include "core/values/seconds.h"
 #include "studies/find_book.h"
+#include "tests/core/messages.h"
 
 namespace penstock {
 namespace {
@@ -75,6 +76,27 @@ TEST_CASE("Where a page is slower than its plan with other replicas, hindsight t
   CHECK(steps_of(results, "penstock") == doctest::Approx(steps / 2).epsilon(1e-9));
   CHECK(steps_of(results, "DP only (Varuna)") == doctest::Approx(steps).epsilon(1e-9));
   CHECK(steps_of(results, "hindsight") == doctest::Approx(steps).epsilon(1e-9));
+}
+
+// The book is for GH200s, so that a recording of these alone says no more than how many there are.
+TEST_CASE("A book that does not count types takes a recording of its only type without it") {
+  const PlanBook book = book_to_four_gpus();
+  Availability recording = growing();
+  recording.types = {"gh200-96gb"};
+  recording.changes[0].of_types = {4};
+  recording.changes[1].of_types = {16};
+  CHECK(in_types_of(book, recording, "t.csv") == growing());
+  const auto refusal = [&] {
+    return tests::refusal_of([&] { static_cast<void>(in_types_of(book, recording, "t.csv")); });
+  };
+  recording.types = {"a100-40gb"};
+  CHECK(refusal() ==
+        "t.csv: all of its GPUs are of type a100-40gb, and the book is for gh200-96gb\nhelp: leave "
+        "the type out (gpus in place of gpus:a100-40gb): then whichever GPUs are there count");
+  recording.machines = {{"n", 4, 0}};
+  CHECK(refusal().find("leave the type out (no column device): ") != std::string::npos);
+  recording.types = {"gh200-96gb", "a100-40gb"};
+  CHECK(refusal().find("--gpus gh200-96gb=0..8,a100-40gb=0..8 -o book.json") != std::string::npos);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "core/files/format.h"
 #include "core/values/error.h"
 #include "core/values/json_reader.h"
+#include "costmodel/device_layout.h"
 #include "studies/compare_policies.h"
 #include "studies/find_book.h"
 #include "studies/part_of_cluster.h"
@@ -55,6 +56,44 @@ TEST_CASE("A part of a cluster has its first nodes of each type, the last perhap
   CHECK(tests::message_of([&] {
           static_cast<void>(part_of_cluster(cluster, kTypes, {9, 0}));
         }).find("has 8 GPUs of type a100-40gb, not 9") != std::string::npos);
+}
+
+// Two A100s and two V100s: both nodes in part, and the network between them.
+TEST_CASE("A level inside the nodes stays inside them where every node is there in part") {
+  const ClusterSpec cluster = mixed_question().cluster.value;
+  const DeviceLayout layout(part_of_cluster(cluster, kTypes, {2, 2}));
+  CHECK(layout.is_within_nodes(0));
+  CHECK(layout.level_between(0, 1) == 0);
+  CHECK(layout.level_between(1, 2) == 1);
+  CHECK(layout.level_between(2, 3) == 0);
+  // A whole node of four leaves the level as it is; the other two are in a node of their own.
+  const ClusterSpec larger = part_of_cluster(cluster, kTypes, {2, 4});
+  CHECK(larger.levels == cluster.levels);
+  CHECK(DeviceLayout(larger).level_between(1, 2) == 1);
+  // Where the other type has the larger nodes, and is not there.
+  ClusterSpec unlike = cluster;
+  unlike.node_types[0].devices = 8;
+  unlike.levels[0].devices = 8;
+  CHECK(DeviceLayout(part_of_cluster(unlike, kTypes, {0, 8})).level_between(3, 4) == 1);
+}
+
+// Their four stages have one boundary between the two nodes, and M = 32 micro-batches cross it; of
+// a network four times as slow each message takes four times as long.
+TEST_CASE("A page of parts of nodes is priced with the network between them") {
+  Question question = mixed_question();
+  question.request.pins.pipeline = 4;
+  const auto step_of = [&] {
+    SearchProgress progress;
+    const auto book = find_book_of_types(question, kTypes, {{2, 2}}, progress);
+    REQUIRE(book);
+    REQUIRE(book->pages.front().plan);
+    return book->pages.front().step_time;
+  };
+  const Duration as_measured = step_of();
+  LinkLevel& network = question.cluster.value.levels.back();
+  for (CurvePoint& point : network.curve) point.time *= 4;
+  network.shared_bandwidth.value /= 4;
+  CHECK(step_of() > as_measured);
 }
 
 TEST_CASE("A page that counts types has what a search on a cluster of just these finds") {
@@ -125,6 +164,28 @@ TEST_CASE("A book that counts types is read again as it was written, and refused
   wrong = book;
   wrong.types[1] = "h100";
   CHECK(says(refused(wrong), "no such device type"));
+}
+
+// 4,096 types of 2^20 GPUs are 2^32 in all: 0, where 32 bits wrap around.
+TEST_CASE("GPUs of thousands of types are counted in full") {
+  PlanBook book = mixed_book({{4, 0}});
+  book.tool_version = "0.1.0";
+  book.types.clear();
+  const DeviceType first = book.cluster.device_types.front();
+  while (book.types.size() < 4096) {
+    DeviceType other = first;
+    other.name = "type-" + std::to_string(book.types.size());
+    book.types.push_back(other.name);
+    book.cluster.device_types.push_back(std::move(other));
+  }
+  book.pages.front() = {};
+  book.pages.front().gpus = 1;
+  book.pages.front().of_types.assign(book.types.size(), 1 << 20);
+  book.pages.front().why_not = "too many";
+  const std::string text = to_text(write_plan_book(book));
+  CHECK(tests::message_of([&] {
+          static_cast<void>(read_plan_book(parse_json(text, "b"), "b"));
+        }).find("these are 4294967296 GPUs, and gpus says 1") != std::string::npos);
 }
 
 TEST_CASE("The page for what is there is the fastest of those for no more of any type") {
