@@ -195,15 +195,16 @@ OrderReplay ReplicaReplays::replay_of(const BatchSchedule& choice, int count) co
 // A rank cannot begin before some micro-batch has come to its first stage, has to do all of them,
 // and ends with the last gradient of one of its stages, which that stage's tail follows. When it
 // has done the last fused backward, some gradient still has its way back and stage 0 its own tail;
-// a split backward may leave weight gradients for then. Of several replicas one has at least the
-// mean.
+// a split backward may leave weight gradients for then. The first to come and the last to go back
+// may be two micro-batches, so that each way counts at its own least. Of several replicas one has
+// at least the mean.
 std::int64_t ReplicaReplays::least_end_ns(const BatchSchedule& choice, std::span<const int> shapes,
                                           int replicas) const {
   constexpr std::size_t kF = 0, kI = 1, kW = 2, kB = 3;
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
   const bool splits = choice.kind->splits_backward();
   const std::size_t ranks = beside_.size();
-  std::vector<std::int64_t> busy(ranks, 0), first(ranks, kMost), there_and_back(ranks, kMost);
+  std::vector<std::int64_t> busy(ranks, 0), first(ranks, kMost), least_back(ranks, kMost);
   std::vector<bool> seen(ranks);
   for (const int shape : shapes) {
     const ReplayCosts::Stage* stages = costs_.of_shape(shape);
@@ -215,7 +216,7 @@ std::int64_t ReplicaReplays::least_end_ns(const BatchSchedule& choice, std::span
       there += stage.activation_delay;
       if (!seen[rank]) {
         first[rank] = std::min(first[rank], there);
-        there_and_back[rank] = std::min(there_and_back[rank], there + back);
+        least_back[rank] = std::min(least_back[rank], back);
       }
       seen[rank] = true;
       const std::int64_t backward =
@@ -229,7 +230,7 @@ std::int64_t ReplicaReplays::least_end_ns(const BatchSchedule& choice, std::span
   for (std::size_t r = 0; r < ranks; ++r) {
     const std::int64_t mean = busy[r] / replicas;
     least = std::max(least, mean + first[r] + least_tail_[r]);
-    if (!splits) least = std::max(least, mean + there_and_back[r] + tail_.front());
+    if (!splits) least = std::max(least, mean + first[r] + least_back[r] + tail_.front());
   }
   return least;
 }

@@ -135,6 +135,33 @@ TEST_CASE("a bound counts what follows the last gradients") {
   CHECK(bound("zb-h1") == 1'810 + 5'400 + 500);
 }
 
+// Two ranks, 1F1B, transfers that take no time. On the first, a (one sample of 10 tokens) has F 10
+// and B 10 + 20, b (two of 7) F 14 and B 14; on the other, ten times slower, F 100 and B 120, F 140
+// and B 140. In the order a, b:
+//   rank 0  Fa 0-10  Fb 10-24                                       Ba 230-260         Bb 510-524
+//   rank 1           Fa 10-110  Ba 110-230  Fb 230-370  Bb 370-510
+// So the way there is a's and the way back b's: 10 + 500 + 14. The least of a's own (40) and b's
+// own (28) would say 528, more than the step takes.
+TEST_CASE("a bound takes the first to come and the last to go back for two micro-batches") {
+  const Plan layout = testing::toy_layout(2);
+  testing::ToyNumbers numbers;
+  numbers.fixed_ns = numbers.transfer_ns = 0;
+  numbers.per_token_ns = numbers.backward = 1;
+  numbers.odd_backward_ns = 20;
+  numbers.slower = {0, 90};
+  const testing::ToyCosts costs(layout, numbers);
+  ShapeTable table(costs, layout, {}, Bytes{1 << 20}, Bytes{});
+  const std::vector<int> ids{table.id_of({1, 10, 0}), table.id_of({2, 7, 0})};
+  table.price(ids);
+  ReplayCosts replay_costs(layout, {}, false);
+  replay_costs.add(table, ids);
+  const std::vector<FormedMicroBatch> formed{{{{0}}, ids[0]}, {{{1}}, ids[1]}};
+  const ReplicaReplays replays(layout, table, replay_costs, formed);
+  const BatchSchedule schedule{find_schedule("1f1b"), 0, 0};
+  CHECK(replays.replay_of(schedule, 2)(ids, kAnyTime).end_ns == 524);
+  CHECK(replays.least_end_ns(schedule, ids, 1) == 524);
+}
+
 // Among others the bound on candidates that are not made: it must hold however their micro-batches
 // are shared out anew among the replicas.
 TEST_CASE("what bounds leave out would not have been the plan") {

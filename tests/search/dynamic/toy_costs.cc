@@ -19,7 +19,8 @@ ShapeCost ToyCosts::cost_of(const MicroBatchShape& shape) const {
     const std::int64_t forward = (numbers_.fixed_ns + tokens * numbers_.per_token_ns) * tenths / 10;
     ComputePrice price;
     price.forward.duration = Duration{forward};
-    price.fused_backward.duration = Duration{forward * numbers_.backward};
+    const std::int64_t odd = shape.samples % 2 * numbers_.odd_backward_ns;
+    price.fused_backward.duration = Duration{forward * numbers_.backward + odd};
     price.weight_gradient.duration = price.fused_backward.duration / 2;
     price.input_gradient.duration = price.fused_backward.duration - price.weight_gradient.duration;
     price.recompute.duration = Duration{tokens * numbers_.recompute_ns};
@@ -89,6 +90,7 @@ Toy random_toy(Random& random, int most_reduce_ns) {
   numbers.state = random.between(0, 500);
   if (most_reduce_ns > 0) numbers.reduce_ns = random.between(0, most_reduce_ns);
   for (int s = 0; s < layout.stages(); ++s) numbers.slower.push_back(random.between(0, 5));
+  if (random.coin()) numbers.odd_backward_ns = random.between(0, 20'000);
   return {layout, numbers, kPlenty};
 }
 

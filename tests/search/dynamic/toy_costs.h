@@ -11,13 +11,14 @@
 namespace penstock::testing {
 
 // Of every stage, for b samples of E tokens (encoder and decoder together): F takes
-// `fixed_ns + b E per_token_ns`, B as long times `backward`, W half of B; a stash of b E
-// `stash_per_token` bytes, the same times `working` on top; boundaries of b E bytes. `slower` says
-// by how much a stage takes longer than the first. Shapes of more than `most_tokens` are said to
-// have run out of memory.
+// `fixed_ns + b E per_token_ns`, B as long times `backward` (and `odd_backward_ns` more where b is
+// odd, so that the shape that is first there need not be the first back), W half of B; a stash of b
+// E `stash_per_token` bytes, the same times `working` on top; boundaries of b E bytes. `slower`
+// says by how much a stage takes longer than the first. Shapes of more than `most_tokens` are said
+// to have run out of memory.
 struct ToyNumbers {
   std::int64_t fixed_ns = 1000, per_token_ns = 100;
-  std::int64_t backward = 2;
+  std::int64_t backward = 2, odd_backward_ns = 0;
   std::int64_t transfer_ns = 10;
   std::int64_t stash_per_token = 8, working = 0;
   std::int64_t state = 0;         // bytes of parameters per stage
