@@ -90,12 +90,12 @@ ModelProfile calibrated_profile(const ModelProfile& profile, const Calibration& 
   state.count = std::max<std::int64_t>(0, state.count + calibration.memory.bytes_per_parameter);
   for (SectionType& type : result.section_types) {
     // Rows that differ in their samples only.
-    std::map<std::tuple<int, int, int, int, int, std::string>, Row> rows;
+    std::map<std::tuple<int, int, int, int, int, int, std::string>, Row> rows;
     for (Measurement& m : type.measurements) {
       if (m.device != calibration.device) continue;
       scale_bytes(m, calibration.memory);
       rows[{m.tensor_degree, m.context_degree, m.expert_degree, m.expert_tensor_degree,
-            m.sequence_length, m.recompute}]
+            m.sequence_length, m.decoder_length, m.recompute}]
           .push_back(&m);
     }
     for (auto& [key, row] : rows) {

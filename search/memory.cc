@@ -14,6 +14,10 @@
 namespace penstock {
 namespace {
 
+// Of so many sections the table is 8 MB, and it grows with their square; of more of them every run
+// is summed whenever it is asked for.
+constexpr int kMostRemembered = 1000;
+
 // The largest figures of stages among some of their shapes.
 class LargestShapes {
  public:
@@ -178,6 +182,7 @@ StageMemory::StageMemory(const RankSums& sums, const TiedParameters& ties,
 }
 
 void StageMemory::remember_states() {
+  if (sections() > kMostRemembered) return;
   const auto ends = static_cast<std::size_t>(sections()) + 1;
   states_.assign(ends * ends, -1);
 }

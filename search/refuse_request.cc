@@ -7,12 +7,11 @@
 #include "core/values/error.h"
 #include "costmodel/price_stages.h"
 #include "search/device_cluster.h"
+#include "search/in_parallel.h"
 #include "simulator/schedules/schedules.h"
 
 namespace penstock {
 namespace {
-
-constexpr int kMostThreads = 1024;  // as --threads
 
 void refuse_pins(const Pins& pins) {
   const auto refuse = [](const char* name, const std::optional<int>& pin) {

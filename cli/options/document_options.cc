@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "cli/options/parse.h"
+#include "search/in_parallel.h"
 
 namespace penstock {
 namespace {
@@ -104,7 +105,7 @@ DocumentPlanning DocumentOptions::planning() const {
   if (schedules_) planning.schedules = parse_list("--schedule", *schedules_);
   planning.pad_to = parse_count("--pad-to", pad_to_, 1, 8, kLongest);
   planning.replays = parse_count("--replays", replays_, 0, 200);
-  planning.threads = parse_count("--planner-threads", threads_, 1, 1, 1024);
+  planning.threads = parse_count("--planner-threads", threads_, 1, 1, kMostThreads);
   planning.ahead = parse_count("--plan-ahead", ahead_, 0, 2, 1024);
   return planning;
 }

@@ -30,6 +30,7 @@
 #include "estimator/default_cluster.h"
 #include "report/words.h"
 #include "search/calibrate.h"
+#include "search/in_parallel.h"
 
 namespace penstock {
 namespace {
@@ -291,7 +292,7 @@ Question question_of(const SearchOptions& options) {
   }
   if (options.top) request.top = parse_int("--top", *options.top, 1, 1000);
   request.threads = default_threads();
-  if (options.threads) request.threads = parse_int("--threads", *options.threads, 1, 1024);
+  if (options.threads) request.threads = parse_int("--threads", *options.threads, 1, kMostThreads);
   if (options.budget) question.budget = parse_budget("--budget", *options.budget);
   request.bounds = !options.every_candidate;
 

@@ -28,6 +28,7 @@
 #include "runtime_bridge/plan_message.h"
 #include "runtime_bridge/program_source.h"
 #include "runtime_bridge/serve_plans.h"
+#include "search/in_parallel.h"
 
 namespace penstock {
 namespace {
@@ -157,7 +158,7 @@ Answer run_planner(const Arguments& arguments, Screen screen) {
   serve.layout = layout_text(layout.value);
   serve.process = process_words();
   serve.ahead = parse_count("--ahead", given.ahead, 0, serve.ahead, 4096);
-  serve.threads = parse_count("--planner-threads", given.threads, 1, serve.threads, 1024);
+  serve.threads = parse_count("--planner-threads", given.threads, 1, serve.threads, kMostThreads);
   if (given.time_out) serve.time_out = parse_budget("--time-out", *given.time_out);
   if (given.idle) serve.idle = parse_budget("--idle", *given.idle);
   signals.keep_interrupts();

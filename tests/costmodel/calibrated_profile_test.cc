@@ -69,6 +69,18 @@ TEST_CASE("so are rows of ranks that have the experts between them") {
         std::vector<std::int64_t>{200, 400, 120, 240});
 }
 
+// A decoder's length of 114 tokens: 50 us a sample, so half of the first time and two thirds of the
+// second grow. Of 512: 100 us a sample, the same parts.
+TEST_CASE("so are rows of other lengths of the decoder") {
+  std::vector<Measurement> rows{measured(1, 512, 100'000, 0), measured(1, 512, 200'000, 0),
+                                measured(2, 512, 150'000, 0), measured(2, 512, 300'000, 0)};
+  rows[0].decoder_length = rows[2].decoder_length = 114;
+  rows[1].decoder_length = rows[3].decoder_length = 512;
+  const ModelProfile profile = model_of(section_type("layer", 1, rows));
+  CHECK(forwards(calibrated_profile(profile, factors(2.0, 0.5))) ==
+        std::vector<std::int64_t>{125'000, 250'000, 225'000, 450'000});
+}
+
 TEST_CASE("spreads go along, bytes stay") {
   Measurement m = measured(1, 0, 100, 0);
   m.forward.spread = Duration{10};

@@ -263,6 +263,22 @@ TEST_CASE("1F1B by hand: stash, working peak and buffers of three stages") {
   CHECK(memory.total(2, 4, 6).count >= 8 + 1 * 20 + 3 + 2 * 2);
 }
 
+// A table of all runs would take 1.8 GB. A stage of 10,000 sections: state 4 each, all of them
+// alike; and one boundary of 2 to send, one to receive.
+TEST_CASE("what runs of thousands of sections hold is not remembered, and is the same") {
+  const ModelProfile model = model_of_sections(std::vector<Costs>(15'000, Costs{1, 2, 1, 0, 0, 2}));
+  const SectionSums sums = testing::sums_of(model);
+  const TiedParameters ties(model, 1);
+  Plan plan;
+  plan.pipeline = 2;
+  plan.global_batch = 1;
+  const HeldCounts held(liveness_of(plan));
+  StageMemory memory(sums, ties, {model.training, 1}, held, Bytes{0}, Bytes{1'000'000});
+  memory.remember_states();
+  CHECK(memory.total(0, 0, 10'000) == Bytes{40'000 + 2 * 2});
+  CHECK(memory.total(1, 10'000, 15'000) == Bytes{20'000 + 2 * 2});
+}
+
 TEST_CASE("a limit that says it is monotone is; if every section fits, every one does") {
   Random random(13);
   int monotone = 0;
