@@ -17,6 +17,7 @@
 #include "core/values/recompute_sections.h"
 #include "costmodel/price_stages.h"
 #include "search/arranged_replay.h"
+#include "search/asked_to_stop.h"
 #include "search/candidates.h"
 #include "search/group_division.h"
 #include "search/group_queue.h"
@@ -112,6 +113,7 @@ class Search {
       : inputs_(inputs),
         request_(request),
         progress_(progress),
+        asked_to_stop_(progress),
         space_(enumerate(inputs, request)),
         shared_(inputs.executor),
         tally_(request.faster_than ? no_leaders()
@@ -283,6 +285,7 @@ class Search {
       fastest = {*std::min_element(front.begin(), front.end(), comes_before)};
     }
     if (tally_.complete) improve_contenders(fastest, front);
+    if (asked_to_stop_.stopped()) tally_.complete = false;
     if (request_.trainer != nullptr) {
       Rejections dropped, known;
       fastest = for_trainer(fastest, dropped);
@@ -341,10 +344,12 @@ class Search {
   }
 
   // With better cuts, before they are ranked: near ties change places. `within`: none comes to hold
-  // more than it did, so that it stays within its budget.
-  [[nodiscard]] std::vector<Found> improved(std::vector<Found> plans, bool within) const {
+  // more than it did, so that it stays within its budget. Once the search is asked to stop
+  // only the fastest of all gets better cuts; the others are kept as they are.
+  [[nodiscard]] std::vector<Found> improved(std::vector<Found> plans, bool within) {
     in_parallel(request_.threads, plans.size(), [&](std::size_t n) {
       const std::size_t i = plans.size() - 1 - n;  // on most GPUs first: they take longest
+      if (asked_to_stop_() && (within || i > 0)) return;
       CutBudget budget;
       budget.recompute = recompute_rule(request_);
       budget.trainer = request_.trainer;
@@ -367,8 +372,9 @@ class Search {
     // Those of many chunks are many: they take nothing from the others.
     const std::vector<Found> known =
         is_book() ? tally_.incumbents.fastest_per_budget() : tally_.incumbents.best();
-    lead_by_cuts(inputs_, request_, known, tally_.contenders, leaders);
-    lead_by_cuts(inputs_, request_, known, tally_.contenders_of_more_chunks, leaders);
+    lead_by_cuts(inputs_, request_, known, tally_.contenders, leaders, asked_to_stop_);
+    lead_by_cuts(inputs_, request_, known, tally_.contenders_of_more_chunks, leaders,
+                 asked_to_stop_);
     const auto add_to = [](std::vector<Found>& list, const Found& leader) {
       const bool listed = std::any_of(list.begin(), list.end(),
                                       [&](const Found& one) { return one.plan == leader.plan; });
@@ -400,6 +406,7 @@ class Search {
   const PlanInputs& inputs_;
   const SearchRequest& request_;
   SearchProgress& progress_;
+  AskedToStop asked_to_stop_;
   SearchSpace space_;
   SearchShared shared_;
   SearchTally tally_;

@@ -66,9 +66,11 @@ class CutBudgets {
 };
 
 std::vector<Found> improved_from(const PlanInputs& inputs, const SearchRequest& request,
-                                 const std::vector<Plan>& plans, const Incumbents& leaders) {
+                                 const std::vector<Plan>& plans, const Incumbents& leaders,
+                                 AskedToStop& asked_to_stop) {
   std::vector<std::optional<Found>> better(plans.size());
   in_parallel(request.threads, plans.size(), [&](std::size_t i) {
+    if (asked_to_stop()) return;
     CutBudget budget;
     budget.recompute = recompute_rule(request);
     budget.trainer = request.trainer;
@@ -87,7 +89,7 @@ std::vector<Found> improved_from(const PlanInputs& inputs, const SearchRequest& 
 
 void lead_by_cuts(const PlanInputs& inputs, const SearchRequest& request,
                   const std::vector<Found>& known, std::vector<Contender>& contenders,
-                  Incumbents& leaders) {
+                  Incumbents& leaders, AskedToStop& asked_to_stop) {
   sort_contenders(contenders);
   std::vector<Plan> improved;
   improved.reserve(known.size());
@@ -109,7 +111,10 @@ void lead_by_cuts(const PlanInputs& inputs, const SearchRequest& request,
       if (budgets.take(one.plan)) batch.push_back(one.plan);
     }
     if (batch.size() < kImprovedAtOnce && next < contenders.size()) continue;
-    for (const Found& better : improved_from(inputs, request, batch, leaders)) leaders.add(better);
+    if (asked_to_stop()) return;
+    for (const Found& better : improved_from(inputs, request, batch, leaders, asked_to_stop)) {
+      leaders.add(better);
+    }
     batch.clear();
   }
 }

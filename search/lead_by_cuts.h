@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "search/asked_to_stop.h"
 #include "search/best_plans.h"
 #include "search/evaluate.h"
 #include "search/group_search.h"
@@ -12,9 +13,10 @@ namespace penstock {
 
 // The most promising contenders first, within a budget of work for static schedules and one for
 // arranged ones, until no other may lead. What better cuts find is added to `leaders`; `known` got
-// better cuts before. Sorts `contenders`. The same for any number of threads.
+// better cuts before. Sorts `contenders`; ends early where it is asked to. The same for any number
+// of threads.
 void lead_by_cuts(const PlanInputs& inputs, const SearchRequest& request,
                   const std::vector<Found>& known, std::vector<Contender>& contenders,
-                  Incumbents& leaders);
+                  Incumbents& leaders, AskedToStop& asked_to_stop);
 
 }  // namespace penstock

@@ -191,6 +191,14 @@ void set_pins(Question& question, const SearchOptions& options) {
   }
 }
 
+bool pins_offload(const SearchOptions& options) {
+  return std::any_of(options.pins.begin(), options.pins.end(), [](const std::string& text) {
+    const auto pairs = parse_key_values("--pin", text);
+    return std::any_of(pairs.begin(), pairs.end(),
+                       [](const auto& pair) { return key_or_word(pair.first) == "offload"; });
+  });
+}
+
 void refuse_contradictions(const Question& question) {
   const auto found = contradictions_of(question, {question.request.gpus, "--gpus allows"});
   if (found.empty()) return;

@@ -18,6 +18,8 @@ const std::vector<std::string>& settable_keys();
 
 // --pin, --schedule and the other options that fix something; and --for.
 void set_pins(Question& question, const SearchOptions& options);
+// Whether --pin says where the optimizer's state lies, which is on the device otherwise.
+bool pins_offload(const SearchOptions& options);
 // ZeRO-2 and ZeRO-3 have no pipeline: else one replica in a long one, which shards nothing, would
 // be an answer to them. Error{kBadInput} of `option` where PP is pinned to more than 1.
 void settle_pipeline(Pins& pins, const std::string& option);

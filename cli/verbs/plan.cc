@@ -399,7 +399,9 @@ Answer run_plan(const Arguments& arguments, Screen screen) {
       writes ? to_text(plan_file_of(question, result, winner)) + '\n' : std::string();
   if (writes && *output != "-") write_file(*output, file);
   if (writes && *output == "-") return {file, exit};
-  if (!format.is_table()) winner.offloaded = faster_with_offload(question, result, watched);
+  const bool may_offload = !pins_offload(given);
+  if (may_offload && !format.is_table())
+    winner.offloaded = faster_with_offload(question, result, watched);
   if (chosen == TableFormat::kJson) {
     return json_answer(json_of(question, result, winner), exit);
   }
@@ -409,7 +411,8 @@ Answer run_plan(const Arguments& arguments, Screen screen) {
       output && !writes ? fmt::format("\n{} was not written: there is no plan\n", *output) : "";
   if (result.best.empty() && result.complete) {
     missing += wrapped(fewest_gpus_text(question, asked_of, watched), screen.width(), "", "  ");
-    if (const std::string remedy = offload_remedy(question, watched); !remedy.empty()) {
+    if (const std::string remedy = may_offload ? offload_remedy(question, watched) : "";
+        !remedy.empty()) {
       missing += wrapped(remedy, screen.width(), "", "  ");
     }
     if (const std::string remedy = spill_remedy(question); !remedy.empty()) {

@@ -37,6 +37,17 @@ TEST_CASE("without --gpus all of the cluster is used") {
         "GPT-6.7B on 8 x p4d.24xlarge: at most 64 GPUs, global batch 512, executor ideal");
 }
 
+// Pinned off and left open are the same to a search, but not to what is told beside its answer.
+TEST_CASE("it is known whether the place of the optimizer's state was pinned") {
+  SearchOptions given = options();
+  CHECK_FALSE(pins_offload(given));
+  given.pins = {"PP=4,TP=1"};
+  CHECK_FALSE(pins_offload(given));
+  given.pins.emplace_back("DP=2,offload=off");
+  CHECK(pins_offload(given));
+  CHECK(question_of(given).request.pins.offload == false);
+}
+
 TEST_CASE("pins and choices reach the request") {
   SearchOptions given = options();
   given.pins = {"P=8,T=1", "b=2"};

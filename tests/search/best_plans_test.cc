@@ -325,6 +325,44 @@ TEST_CASE("a stopped search hands over the best so far and says so") {
   CHECK(some.evaluated < all.evaluated);
 }
 
+// Ends it when it is asked for the so manieth time.
+class StopAtAsk : public SearchProgress {
+ public:
+  explicit StopAtAsk(int at) : at_(at) {}
+  void update(std::int64_t done, std::int64_t candidates, Duration best_step) override {
+    static_cast<void>(done), static_cast<void>(candidates), static_cast<void>(best_step);
+    since_update = 0;
+  }
+  bool stop() override {
+    ++asked, ++since_update;
+    return asked >= at_;
+  }
+  int asked = 0, since_update = 0;
+
+ private:
+  int at_;
+};
+
+TEST_CASE("a search is asked to stop while it improves cuts, too, and is not complete then") {
+  const PlanInputs inputs{&gpt(), &p4d(), {}, std::nullopt};
+  SearchRequest request = request_of(8, 32);
+  request.sequence_length = 1024;
+  request.pins.tensor = 4;
+  request.pins.schedules = {"1f1b"};
+  StopAtAsk never(1 << 30);
+  const SearchResult all = best_plans(inputs, request, never);
+  REQUIRE(all.complete);
+  // Once after the last group, then before the cuts of each plan.
+  REQUIRE(never.since_update > 1 + static_cast<int>(all.best.size()));
+  StopAtAsk late(never.asked - 1);
+  const SearchResult most = best_plans(inputs, request, late);
+  CHECK_FALSE(most.complete);
+  CHECK(most.least_possible == Duration{});
+  REQUIRE_FALSE(most.best.empty());
+  CHECK(most.best[0].evaluation.step_time >= all.best[0].evaluation.step_time);
+  check_result(gpt(), p4d(), most);
+}
+
 TEST_CASE("a longer reserve leaves less room") {
   const ModelProfile model = model_of_sections({{1, 2, 10}});
   const ClusterSpec cluster = cluster_of({1, 1, 100});
