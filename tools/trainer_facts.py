@@ -193,7 +193,13 @@ def bridge(root, facts, clones):
             if "tests" not in path.parts and "@dataclass" in path.read_text(encoding="utf-8", errors="replace"):
                 for fields in class_fields(path).values():
                     known |= set(fields)
-    missing = sorted(set(facts["fields"]) - known)
+    # model.seq_length of the overrides is a field; --seq_length is a flag of its own scripts.
+    paths = [one for one in list(facts["overrides"]) + facts["marks"] if not one.startswith("--")]
+    flags = [one for one in list(facts["overrides"]) + facts["marks"] + [name for row in facts["gpus"] for name in row]
+             if one.startswith("--")]
+    own = trainer_parsers.flags_elsewhere(root)
+    missing = sorted((set(facts["fields"]) | {one.rsplit(".", 1)[1] for one in paths}) - known)
+    missing += sorted({one for one in flags if one[2:] not in own})
     if missing:
         sys.exit(f"Megatron-Bridge has no {', '.join(missing)}")
     return {}

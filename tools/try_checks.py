@@ -23,7 +23,8 @@ MARKS = {
 }
 FLAGS = ("--tensor-model-parallel-size", "--pipeline-model-parallel", "--num-layers", "--micro-batch-size",
          "--global-batch-size", "--num-attention-heads", "--parallelism", "run_train.sh",
-         "model_parallel_size=", "model_parallel_size ", "train.global_batch_size=", "actor_rollout_ref.", "trainer.n_gpus_per_node")
+         "model_parallel_size=", "model_parallel_size ", "train.global_batch_size=", "actor_rollout_ref.",
+         "trainer.n_gpus_per_node")
 PYTHON = ("torchtitan", "megatron.bridge", "nemo.collections", "nemo_run")
 MOST_BYTES = 1 << 20
 

@@ -10,9 +10,9 @@ each, starts its run.sh with a torchrun that only writes down how it was called,
 trainer: Megatron-LM's argument parser, its checks and its rules for layers per stage; the
 configuration classes of Megatron-Bridge and torchtitan; DeepSpeed's configuration and its
 PipelineModule. What comes back must be the plan's batch, precision, degrees and cuts. No GPU is
-needed, nor PyTorch (tools/stand_ins.py). --drawn adds layouts drawn at random (seed 1128), which are predicted and not
-searched: a second each, with context and expert parallelism, 8 bits, sharding and offload. Run it in the repository's root. Exit code 1 when anything
-differs.
+needed, nor PyTorch (tools/stand_ins.py). --drawn adds layouts drawn at random (seed 1128), which are
+predicted and not searched: a second each, with context and expert parallelism, 8 bits, sharding and
+offload. Run it in the repository's root. Exit code 1 when anything differs.
 """
 
 import argparse

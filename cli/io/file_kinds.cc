@@ -17,8 +17,8 @@ struct Row {
 };
 
 constexpr std::string_view kJudged =
-    "penstock check {} judges launch files of Megatron-LM, torchtitan and DeepSpeed (with --config "
-    "config.json --device h100-sxm the memory, too)";
+    "penstock check {} judges launch files of Megatron-LM, Megatron-Bridge, torchtitan, DeepSpeed "
+    "and verl (with --config config.json --device h100-sxm the memory, too)";
 constexpr std::string_view kWeights =
     "its sizes are in the config.json that lies beside the weights";
 constexpr std::array kEndings{

@@ -121,8 +121,8 @@ constexpr std::array kRemarks{
     Remark{
         {"pdf", "print"}, "write -o report.html, and print it to a PDF in a browser", "--baseline"},
     Remark{{"ascii", "text", "tui"}, "--print draws the step with letters", "--print"},
-    Remark{{"megatron", "torchtitan", "deepspeed", "pytorch"},
-           "write --as megatron, torchtitan or deepspeed",
+    Remark{{"megatron", "megatron-bridge", "nemo", "torchtitan", "deepspeed", "verl", "pytorch"},
+           "write --as megatron (for Megatron-Bridge and NeMo, too), torchtitan, deepspeed or verl",
            "--as"},
     Remark{{"megatron", "torchtitan", "deepspeed", "pytorch"},
            "name the trainer with --for (plan) or --to (export), for example --for megatron"},

@@ -86,7 +86,10 @@ const TrainerRow* trainer_of(const LaunchFileOptions& options, const std::string
     return launch_trainer_of(text, file,
                              [&file](const std::string& path) { return read_beside(file, path); });
   }
-  const TrainerRow* trainer = find_trainer_row(trainer_called(*options.as));
+  // Their recipes are judged by Megatron-LM's rules.
+  const std::string called = trainer_called(*options.as);
+  const bool is_recipe = called == "nemo" || called.starts_with("megatron-bridge");
+  const TrainerRow* trainer = find_trainer_row(is_recipe ? "megatron" : called);
   if (trainer != nullptr && trainer->linter) return trainer;
   const std::vector<std::string> known = linted_trainer_names();
   const std::string help = help_for_trainer(*options.as, known);

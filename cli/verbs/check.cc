@@ -135,8 +135,10 @@ Answer run_check(const Arguments& arguments, Screen screen) {
       "Judges a plan file independently of the search that made it: structure, order of actions, "
       "memory sums and the replayed step time are computed again by a plain method, and every "
       "difference is a finding. Profiles and clusters are checked by strict reading. Launch "
-      "files of Megatron-LM, torchtitan and DeepSpeed are searched for mistakes that show only "
-      "when the GPUs are allocated, or never; nothing in them is executed. In a folder, all such "
+      "files of Megatron-LM, Megatron-Bridge, NeMo, torchtitan, DeepSpeed and verl are searched "
+      "for "
+      "mistakes that show only when the GPUs are allocated, or never; nothing in them is executed. "
+      "In a folder, all such "
       "files are judged, with one summary. Exit code 1 when there are findings.",
       kExamples);
   options.heading("Options");

@@ -175,5 +175,107 @@ TEST_CASE("the rollout's ranks divide the GPUs") {
   CHECK(only(report).fix == "actor_rollout_ref.rollout.tensor_model_parallel_size=1");
 }
 
+// 10^9 ranks hold no answer: the most that 8 GPUs hold is TP 8, and of 12 GPUs with DP 5 none fits.
+TEST_CASE("a rollout of any size ends with a mend that holds") {
+  const std::string dynamic = "actor_rollout_ref.actor.use_dynamic_bsz=True trainer.nnodes=1 ";
+  const std::string tensor = "actor_rollout_ref.rollout.tensor_model_parallel_size=";
+  const LintReport large =
+      judged(verl(dynamic + "trainer.n_gpus_per_node=8 " + tensor + "1000000000"));
+  CHECK(only(large).fix == tensor + "8");
+  const LintReport none = judged(verl(dynamic + "trainer.n_gpus_per_node=12 " + tensor +
+                                      "2 actor_rollout_ref.rollout.data_parallel_size=5"));
+  CHECK(only(none).fix == "start 20 GPUs");
+  const LintReport huge =
+      judged(verl(dynamic + "trainer.n_gpus_per_node=999999999 " + tensor + "1000000000"));
+  CHECK(found(huge) == Codes{"E001:1"});
+}
+
+// 256 prompts of a mini-batch by verl's own YAML do not fit 64: only where that YAML holds.
+TEST_CASE("defaults are those of the configuration that the script names") {
+  const std::string rest = " data.train_batch_size=64 trainer.n_gpus_per_node=8";
+  for (const char* other :
+       {"--config-name=$CFG", "--config-name $CFG", "-cn my_conf", "-cn $CFG", "-cn=my_conf",
+        "--config-path=/my/config --config-name=ppo_trainer", "--config-path=\"$HERE/config\"",
+        "-cp /my/config", "--config-dir=/my/config", "--config-name=my_conf"}) {
+    CAPTURE(other);
+    CHECK(found(judged(verl(other + rest))) == Codes{});
+  }
+  for (const char* stock :
+       {"", "\"${@:2}\"", "--config-name=ppo_trainer", "--config-name 'ppo_trainer.yaml'",
+        "-cn ppo_trainer", "--config-path=config --config-name=ppo_trainer",
+        "--config-path=./config"}) {
+    CAPTURE(stock);
+    CHECK(found(judged(verl(stock + rest))) == Codes{"E001:1"});
+  }
+  const LintReport open =
+      judged(verl("--config-name=my_conf actor_rollout_ref.actor.strategy=megatron "
+                  "actor_rollout_ref.actor.megatron.tensor_model_parallel_size=3 "
+                  "trainer.nnodes=1 trainer.n_gpus_per_node=8"));
+  CHECK(found(open) == Codes{});
+  CHECK(
+      gap(open, "E001").find("(--config-name=my_conf) may set actor_rollout_ref.actor.megatron.") !=
+      std::string::npos);
+}
+
+// 8 GPUs: neither TP 3 x PP 2 = 6 nor 3 ranks of a sequence divide them; 4 ranks do.
+TEST_CASE("supervised training of verl is judged by its engine") {
+  const auto tuned = [](const std::string& settings, const std::string& program = "sft_trainer") {
+    return judged("torchrun --nproc-per-node 8 -m verl.trainer." + program +
+                  " trainer.n_gpus_per_node=8 " + settings + "\n");
+  };
+  const std::string degrees =
+      " engine.tensor_model_parallel_size=3 engine.pipeline_model_parallel_size=2";
+  const LintReport wrong = tuned("engine=megatron" + degrees);
+  CHECK(only(wrong).message == "8 GPUs are not a multiple of TP x PP x CP = 3 x 2 x 1 = 6");
+  CHECK(only(wrong).fix == "start 12 GPUs");  // TP 3 alone does not divide 8
+  CHECK(found(tuned("model_engine=megatron" + degrees)) == Codes{"E001:1"});
+  // Which engine it is, a condition or nothing says.
+  const LintReport silent = tuned(degrees);
+  CHECK(found(silent) == Codes{});
+  CHECK(gap(silent, "E001") == "engine= is not set, and degrees of its Megatron engine are");
+  CHECK(found(tuned("engine=$ENGINE" + degrees)) == Codes{});
+  CHECK(found(tuned("engine=veomni" + degrees)) == Codes{});
+  CHECK(found(tuned("engine.ulysses_sequence_parallel_size=3")) == Codes{"E001:1"});
+  CHECK(found(tuned("engine.ulysses_sequence_parallel_size=4")) == Codes{});
+  CHECK(found(tuned("ulysses_sequence_parallel_size=3", "fsdp_sft_trainer")) == Codes{"E001:1"});
+  // EP 2 with TP 2 wants sequences sharded, which is verl's default.
+  const std::string experts =
+      "engine=megatron engine.tensor_model_parallel_size=2 engine.expert_model_parallel_size=2";
+  CHECK(found(tuned(experts)) == Codes{});
+  CHECK(only(tuned(experts + " engine.sequence_parallel=False")).fix ==
+        "engine.sequence_parallel=True");
+}
+
+TEST_CASE("what verl's scripts leave open is said in verl's words") {
+  const LintReport report =
+      judged(verl("--config-name=ppo_megatron_trainer trainer.nnodes=1 trainer.n_gpus_per_node=8 "
+                  "actor_rollout_ref.actor.megatron.tensor_model_parallel_size=2"));
+  CHECK(found(report) == Codes{});
+  for (const LintGap& one : report.not_judged) {
+    CAPTURE(one.why);
+    const bool is_flag =
+        one.why.find("--") != std::string::npos && one.why.find("--config") == std::string::npos;
+    CHECK((!is_flag || one.code == "E040"));
+  }
+  CHECK(gap(report, "E020") == "micro-batches of verl's engine are not counted");
+}
+
+// 60 prompts on 8 GPUs.
+TEST_CASE("one answer is an answer, and null is no value") {
+  const std::string rest =
+      "trainer.nnodes=1 trainer.n_gpus_per_node=8 data.train_batch_size=60 "
+      "actor_rollout_ref.actor.ppo_mini_batch_size=60 "
+      "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=";
+  CHECK(judged(verl(rest + "1")).findings.front().message ==
+        "60 prompts x 1 answer are not a multiple of 8 (DP x micro-batch)");
+  const LintReport none =
+      judged(verl("trainer.nnodes=1 trainer.n_gpus_per_node=8 data.train_batch_size=64 "
+                  "actor_rollout_ref.actor.ppo_mini_batch_size=64 "
+                  "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=null"));
+  CHECK(found(none) == Codes{});
+  CHECK(gap(none, "E001") ==
+        "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu is null (line 1)");
+}
+
 }  // namespace
 }  // namespace penstock

@@ -36,6 +36,12 @@ Known Judge::known(std::string_view name, std::optional<std::int64_t> otherwise,
     known.why_not = fmt::format("{} is -1 ({})", name, settings_.lines().words(setting->line));
     return known;
   }
+  // Hydra's null; no value for a flag, which its parser refuses.
+  if (!name.starts_with("--") && setting->value.kind() == Json::Kind::kString &&
+      (setting->value.text() == "null" || setting->value.text() == "None")) {
+    known.why_not = fmt::format("{} is null ({})", name, settings_.lines().words(setting->line));
+    return known;
+  }
   if (const auto number = settings_.number(name, least)) {
     known.value = number->value;
   } else if (setting->unresolved.empty()) {

@@ -184,12 +184,20 @@ void add_flags(const Words& words, std::size_t from, std::size_t to, LaunchSetti
   }
 }
 
-void add_overrides(const Words& words, std::size_t from, LaunchSettings& overrides) {
+void add_overrides(const Words& words, std::size_t from, LaunchScript& script) {
   for (std::size_t i = from; i < words.size(); ++i) {
-    if (!is_override(words[i].text)) continue;
-    LaunchSetting setting = setting_of(words[i], {});
-    setting.name = name_of_override(words[i].text);
-    overrides.add(std::move(setting));
+    const std::string& text = words[i].text;
+    if (is_override(text)) {
+      LaunchSetting setting = setting_of(words[i], {});
+      setting.name = name_of_override(text);
+      script.overrides.add(std::move(setting));
+    } else if (is_choice(text)) {
+      script.choices.add(setting_of(words[i], {}));
+    } else if (const std::string name = text.substr(0, text.find('='));
+               name == "-cn" || name == "-cp" || name == "-cd") {
+      const bool has_value = name.size() == text.size() && i + 1 < words.size();
+      script.choices.add(setting_of(words[i], has_value ? Words{words[i + 1]} : Words{}));
+    }
   }
 }
 
@@ -229,7 +237,7 @@ void take_launch(const Words& words, std::size_t from, const ShellScript& shell,
     if (is_torchrun(setting.name)) script.launcher.add(std::move(setting));
   }
   add_flags(words, from, words.size(), script.flags);
-  add_overrides(words, from, script.overrides);
+  add_overrides(words, from, script);
   if (from > 0) script.line = words[from - 1].line;
   if (from > 0) script.program = words[from - 1];
   for (std::size_t i = from; i < words.size(); ++i) {
@@ -341,6 +349,7 @@ LaunchScript read_launch_script(std::string_view text, const std::string& file,
   script.not_followed = shell.not_followed;
   script.flags.set_lines(shell.lines);
   script.overrides.set_lines(shell.lines);
+  script.choices.set_lines(shell.lines);
   script.launcher.set_lines(shell.lines);
   Words best, bare;  // a program with flags; one with flags of its launcher alone
   std::size_t most = 0, launches = 0;
@@ -380,6 +389,10 @@ LaunchScript read_launch_script(std::string_view text, const std::string& file,
   for (const ShellWord& flag : shell.conditional) {
     if (is_override(flag.text)) {
       script.overrides.add_conditional(name_of_override(flag.text), flag.line);
+      continue;
+    }
+    if (is_choice(flag.text)) {
+      script.choices.add_conditional(flag.text.substr(0, flag.text.find('=')), flag.line);
       continue;
     }
     script.flags.add_conditional(flag.text.substr(0, flag.text.find('=')), flag.line);

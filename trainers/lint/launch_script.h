@@ -13,10 +13,12 @@
 namespace penstock {
 
 struct LaunchScript {
-  explicit LaunchScript(const std::string& file) : flags(file), overrides(file), launcher(file) {}
+  explicit LaunchScript(const std::string& file)
+      : flags(file), overrides(file), choices(file), launcher(file) {}
 
   LaunchSettings flags;      // behind the program, pretrain_gpt.py
   LaunchSettings overrides;  // there, too: model.seq_length=4096, as Hydra and OmegaConf take it
+  LaunchSettings choices;    // and engine=megatron, -cn FILE, as Hydra takes them
   LaunchSettings launcher;   // before it; dashes for underscores: "--nproc-per-node"
   std::optional<int> line;   // of the program; nothing when there is none
   std::optional<int> gpus;   // by the launcher or NGPU=; nothing when the script does not say

@@ -66,6 +66,13 @@ class LaunchSettings {
   void open(const std::string& more) {
     if (more_.empty()) more_ = more;
   }
+  [[nodiscard]] const std::string& more() const { return more_; }
+  // The line of a condition that may set this name; nothing where there is none.
+  [[nodiscard]] std::optional<int> condition_of(std::string_view name) const {
+    const auto found = conditional_.find(name);
+    return found == conditional_.end() ? std::nullopt : std::optional(found->second);
+  }
+  [[nodiscard]] bool is_closed(std::string_view name) const { return closed_.contains(name); }
   // What open() says does not hold for this name.
   void close(const std::string& name) { closed_.insert(name); }
   // Why this name may have another value than the one that find() has, or one at all; empty when

@@ -1,5 +1,7 @@
-// A name of the table is a path of an override or, where it begins with "--", a flag. The last one
-// that sets a flag wins, as it does for Hydra and argparse.
+// A name of the table is a path of an override or, where it begins with "--", a flag. Of a flag and
+// an override the override wins, wherever it stands: recipes are built by the flags, and overrides
+// put over them (Megatron-Bridge's run_recipe.py says so). Of two overrides for the same the first
+// of the table does, and of two words that set one name the last.
 #include "trainers/lint/overrides.h"
 
 #include <cstddef>
@@ -20,6 +22,18 @@ const LaunchSettings& settings_with(const LaunchScript& script, std::string_view
   return is_flag(name) ? script.flags : script.overrides;
 }
 
+// Those that win come last.
+std::vector<const Json::Member*> by_weight(const Json& table) {
+  std::vector<const Json::Member*> names;
+  for (const Json::Member& member : table.members()) {
+    if (is_flag(member.first)) names.push_back(&member);
+  }
+  for (auto member = table.members().rbegin(); member != table.members().rend(); ++member) {
+    if (!is_flag(member->first)) names.push_back(&*member);
+  }
+  return names;
+}
+
 bool continues_name(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
          c == '-';
@@ -30,18 +44,16 @@ bool continues_name(char c) {
 LaunchSettings settings_by_table(const LaunchScript& script, const Json& table) {
   LaunchSettings settings(script.flags.file());
   settings.set_lines(script.lines);
-  for (const auto& [name, flag] : table.members()) {
+  for (const Json::Member* member : by_weight(table)) {
+    const auto& [name, flag] = *member;
     const LaunchSettings& from = settings_with(script, name);
-    const std::string doubt = from.doubt_of(name);
     const LaunchSetting* found = from.find(name);
-    if (found == nullptr) {
-      if (doubt.find("under a condition") == std::string::npos) continue;
-      settings.add_conditional(flag.text(), script.line.value_or(0));
-      continue;
+    if (const std::optional<int> line = from.condition_of(name)) {
+      settings.add_conditional(flag.text(), *line);
     }
+    if (found == nullptr) continue;
     settings.drop(flag.text());
     settings.close(flag.text());
-    if (!doubt.empty()) settings.add_conditional(flag.text(), found->line);
     if (is_off(found->value)) continue;
     LaunchSetting setting = *found;
     setting.name = flag.text();
@@ -51,13 +63,17 @@ LaunchSettings settings_by_table(const LaunchScript& script, const Json& table) 
 }
 
 std::string as_overrides(std::string sentence, const LaunchScript& script, const Json& table) {
+  const std::vector<const Json::Member*> weighed = by_weight(table);
   for (const auto& [name, flag_json] : table.members()) {
     const std::string& flag = flag_json.text();
     // As the script writes it, or else as the first of the table that can be written there.
     const std::string* written = &name;
-    for (const auto& [other, of_flag] : table.members()) {
+    for (const Json::Member* member : weighed) {
+      const auto& [other, of_flag] = *member;
       if (of_flag.text() == flag && settings_with(script, other).has(other)) written = &other;
     }
+    // A switch alone is what to write: model.sequence_parallel=True.
+    if (sentence == flag) return is_flag(*written) ? *written : *written + "=True";
     const std::string_view between = is_flag(*written) ? " " : "=";
     for (std::size_t at = sentence.find(flag); at != std::string::npos;
          at = sentence.find(flag, at + 1)) {

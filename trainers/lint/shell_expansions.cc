@@ -175,8 +175,10 @@ ShellReader::Expansion ShellReader::read_braces(int depth) {
     at_ += colon ? 2 : 1;
     return read_alternative(name, sign, colon, line, depth);
   }
+  // "${@:2}": as with $@, a plain start has none.
+  const bool is_arguments = name.empty() && peek() == '@' && !variables_.contains("@");
   skip_braces(line);
-  return unknown_expansion("${" + name + "...}", line);
+  return unknown_expansion(is_arguments ? "$@" : "${" + name + "...}", line);
 }
 
 ShellReader::Expansion ShellReader::all_of(const std::string& name, int line) const {

@@ -99,6 +99,7 @@ void ShellReader::read_beside(const Beside& file) {
   const int outer_line = std::exchange(line_, file.first_line);
   const int outer_conditions = conditions_;
   std::vector<int> outer_blocks = std::exchange(blocks_, {});
+  const std::size_t outer_loops = loops_.size();
   open_files_.push_back(file.path);
   while (!done()) read_command();
   open_files_.pop_back();
@@ -107,6 +108,7 @@ void ShellReader::read_beside(const Beside& file) {
   at_ = outer_at;
   line_ = outer_line;
   conditions_ = outer_conditions;
+  while (loops_.size() > outer_loops) end_loop();
   blocks_ = std::move(outer_blocks);
 }
 
@@ -170,7 +172,6 @@ bool ShellReader::read_started(const std::vector<ShellWord>& words) {
   return true;
 }
 
-// The outer shell leaves \$A to the inner one as $A; what it would put in is not known.
 std::optional<ShellReader::Expansion> ShellReader::read_cat_heredoc(std::string_view inside,
                                                                     int line) {
   const std::size_t begin = inside.find("<<"), row_end = inside.find('\n');
@@ -178,25 +179,57 @@ std::optional<ShellReader::Expansion> ShellReader::read_cat_heredoc(std::string_
     return {};
   }
   std::string_view end = inside.substr(begin + 2, row_end - begin - 2);
-  while (!end.empty() && std::string_view("- \t\r'\"").find(end.front()) != end.npos) {
+  const bool is_quoted = end.find_first_of("'\"\\") != std::string_view::npos;
+  while (!end.empty() && std::string_view("- \t\r'\"\\").find(end.front()) != end.npos) {
     end.remove_prefix(1);
   }
   while (!end.empty() && std::string_view(" \t\r'\"").find(end.back()) != end.npos) {
     end.remove_suffix(1);
   }
-  std::size_t stop = inside.rfind(end);
-  if (end.empty() || stop <= row_end) return {};
-  Expansion expansion;
-  ShellText& text = expansion.elements.emplace_back();
-  for (std::size_t i = row_end + 1; i < stop; ++i) {
-    const bool is_escape = inside[i] == '\\' && i + 1 < stop;
-    if (is_escape && inside[i + 1] == '\n') {
+  const std::size_t stop = inside.rfind(end);
+  if (end.empty() || stop == std::string_view::npos || stop <= row_end) return {};
+  return read_heredoc_text(inside.substr(row_end + 1, stop - row_end - 1), is_quoted, line);
+}
+
+// The shell puts in what variables hold, and leaves \$A to an inner one as $A; behind <<'EOF' the
+// text stays as it is.
+ShellReader::Expansion ShellReader::read_heredoc_text(std::string_view body, bool is_quoted,
+                                                      int line) {
+  if (depth_ >= kDeepestShell) return unknown_expansion("$(...)", line);
+  count(body.size() + 1);
+  const std::vector<int> lines(body.size(), line);
+  const std::string_view outer_text = std::exchange(text_, body);
+  const std::vector<int>* outer_lines = std::exchange(inner_lines_, &lines);
+  const std::size_t outer_at = std::exchange(at_, 0);
+  const int outer_line = line_;
+  ++depth_;
+  ShellText text;
+  while (!done()) {
+    const char c = peek();
+    if (c == '\\' && peek(1) == '\n') {
       text.add(' ', line);
-      ++i;
-    } else if (!is_escape || inside[i + 1] != '$') {
-      text.add(inside[i], line);
+      at_ += 2;
+    } else if (c == '\\' && (peek(1) == '$' || (!is_quoted && peek(1) == '`'))) {
+      text.add(peek(1), line);
+      at_ += 2;
+    } else if (!is_quoted && (c == '$' || c == '`')) {
+      const Expansion expansion = c == '$' ? read_dollar(0) : skip_backticks();
+      for (const ShellText& element : expansion.elements) {
+        count(element.size() + 1);
+        if (&element != &expansion.elements.front()) text.add(' ', line);
+        text.append(element);
+      }
+    } else {
+      text.add(next(), line);
     }
   }
+  --depth_;
+  text_ = outer_text;
+  inner_lines_ = outer_lines;
+  at_ = outer_at;
+  line_ = outer_line;
+  Expansion expansion;
+  expansion.elements.push_back(std::move(text));
   return expansion;
 }
 

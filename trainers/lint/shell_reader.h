@@ -76,11 +76,30 @@ class ShellReader {
   void read_command();
   void read_plain_word(std::vector<ShellWord>& words, bool& assigns);
   void read_loop_name();
+  // ((A *= 2)), let A++: what it sets is not known. False, and nothing is read, where it is none.
+  bool read_arithmetic_command();
+  void set_by_arithmetic(std::string_view expression);
   void read_input(const std::vector<ShellWord>& words);
   void finish(std::vector<ShellWord> words);
   // bash -c TEXT: the command in TEXT is read with the variables as they are.
   void read_command_in_quotes(std::vector<ShellWord>& words);
   void read_inside(const ShellWord& text);
+
+  // --- for loops (shell_loops.cc): the body is read once and may run many times, or never
+  struct Loop {
+    std::size_t words_at = 0;  // where its words begin in the text
+    bool awaits_words = true, runs = false;
+    int conditions = 0;
+    std::map<std::string, std::optional<ShellVariable>> before;  // of what the body sets
+    std::set<std::string> fresh;  // that the body sets for certain before it reads them
+  };
+  void begin_loop();
+  // Whether the words of a loop over them are there; true where the command was these words.
+  bool note_loop_words(const std::vector<ShellWord>& words);
+  // A variable's value before the loops that it is set in; true where its own decides the new one,
+  // so that each turn has another.
+  bool is_carried(const std::string& name, bool reads_itself);
+  void end_loop();
 
   // --- files beside the script (shell_files.cc)
   struct Beside {
@@ -101,7 +120,7 @@ class ShellReader {
   void read_directive(std::string_view comment);
   void take_directive(const std::string& name, std::string value);
   // Whether what follows && or || runs only under a condition: [ ... ] && A=1.
-  void note_condition(const std::vector<ShellWord>& words, char separator);
+  void note_condition(const std::vector<ShellWord>& words, char separator, bool is_test);
   void skip_redirection(std::vector<ShellWord>& words);
   // What a shell gets as its input is read as a script is; the rest is passed over.
   void read_heredocs(bool are_scripts);
@@ -116,7 +135,9 @@ class ShellReader {
   static bool adds_to(const ShellVariable& variable, const ShellVariable& value, bool appends);
   // The flags that a condition may put into a variable.
   void note_flags(const std::string& name, const ShellVariable& value);
-  void set(const std::string& name, ShellVariable value, bool appends);
+  void set(const std::string& name, ShellVariable value, bool appends, bool reads_itself = false);
+  void set_under_condition(const std::string& name, const ShellVariable& value, bool appends,
+                           const char* how);
 
   // --- words
   // What one word becomes: none when it is an empty expansion, several when one is split. Stops at
@@ -138,7 +159,8 @@ class ShellReader {
   static bool is_blank_or_newline(char c) { return is_shell_blank(c) || c == '\n'; }
   Expansion skip_backticks();
   // What $(cat <<EOF) puts in.
-  static std::optional<Expansion> read_cat_heredoc(std::string_view inside, int line);
+  std::optional<Expansion> read_cat_heredoc(std::string_view inside, int line);
+  Expansion read_heredoc_text(std::string_view body, bool is_quoted, int line);
   // What $(cat FILE) and $(<FILE) put in.
   std::optional<Expansion> read_cat(std::string_view inside, int line);
   Expansion read_dollar(int depth);
@@ -164,6 +186,7 @@ class ShellReader {
   std::size_t at_ = 0, put_in_ = 0;
   int line_ = 1, conditions_ = 0, depth_ = 0;
   std::vector<int> blocks_;        // that are open; 1: a condition, and conditions_ is the sum
+  std::vector<Loop> loops_;        // those that are 0 in blocks_
   bool conditional_next_ = false;  // behind [ ... ] &&
   const std::vector<int>* inner_lines_ = nullptr;  // of a command in quotes
   std::map<std::string, ShellVariable> variables_;

@@ -103,6 +103,7 @@ void ShellReader::skip_comment() {
 void ShellReader::read_command() {
   std::vector<ShellWord> words;
   bool assigns = true;  // at the command's beginning, or behind export
+  bool tests = false;   // ((A > 1)) && B=2
   for (;;) {
     skip_blanks();
     if (done()) break;
@@ -111,10 +112,12 @@ void ShellReader::read_command() {
       skip_comment();
     } else if (c == '<' || c == '>') {
       skip_redirection(words);
+    } else if (c == '(' && words.empty() && read_arithmetic_command()) {
+      tests = true;
     } else if (ends_shell_word(c)) {
       const char separator = next();
       if (separator == '\n' && !heredocs_.empty()) read_heredocs(starts_script(words));
-      note_condition(words, separator);
+      note_condition(words, separator, tests);
       break;
     } else if (!(assigns && read_assignment())) {
       read_plain_word(words, assigns);
@@ -123,12 +126,14 @@ void ShellReader::read_command() {
   finish(std::move(words));
 }
 
-void ShellReader::note_condition(const std::vector<ShellWord>& words, char separator) {
+void ShellReader::note_condition(const std::vector<ShellWord>& words, char separator,
+                                 bool is_test) {
   const bool joins = (separator == '&' || separator == '|') && peek() == separator;
   if (joins) ++at_;
-  const bool tests = !words.empty() && (words.front().text == "[" || words.front().text == "[[" ||
-                                        words.front().text == "test" || words.back().text == "]" ||
-                                        words.back().text == "]]");
+  const bool tests =
+      is_test || (!words.empty() && (words.front().text == "[" || words.front().text == "[[" ||
+                                     words.front().text == "test" || words.back().text == "]" ||
+                                     words.back().text == "]]"));
   conditional_next_ = joins && (tests || (words.empty() && conditional_next_));
 }
 
@@ -142,11 +147,13 @@ void ShellReader::read_plain_word(std::vector<ShellWord>& words, bool& assigns) 
     blocks_.push_back(written == "for" ? 0 : 1);
     conditions_ += blocks_.back();
     if (written == "for" || written == "select") read_loop_name();
+    if (written == "for") begin_loop();
     return;
   }
   if (words.empty() && is_one_of(kClose, written)) {
     if (blocks_.empty()) return;
     conditions_ -= blocks_.back();
+    if (blocks_.back() == 0) end_loop();
     blocks_.pop_back();
     return;
   }
@@ -177,8 +184,11 @@ void ShellReader::read_input(const std::vector<ShellWord>& words) {
 }
 
 void ShellReader::finish(std::vector<ShellWord> words) {
-  if (words.empty()) return;
+  if (note_loop_words(words) || words.empty()) return;
   if (words.front().text == "read") read_input(words);
+  if (words.front().text == "let") {
+    for (const ShellWord& word : words) set_by_arithmetic(word.text);
+  }
   if (read_sourced(words) || read_started(words)) return;
   read_command_in_quotes(words);
   // Nothing is left of "bash -c ..." itself.

@@ -40,6 +40,8 @@ inline constexpr std::size_t kLargestScript = std::size_t{1} << 20;  // bytes, a
 
 // model.seq_length=4096, +data.x=1, ++a.b=2: a path of names, as Hydra and OmegaConf read it.
 bool is_override(std::string_view word);
+// engine=megatron, as Hydra reads it; other programs may mean something else by it.
+bool is_choice(std::string_view word);
 
 // The text of a file beside the script; nothing where there is none.
 using FindBeside = std::function<std::optional<std::string>(const std::string& path)>;

@@ -58,4 +58,11 @@ bool is_override(std::string_view word) {
          is_letter(name.front()) && std::all_of(name.begin(), name.end(), is_of_name);
 }
 
+bool is_choice(std::string_view word) {
+  const std::string_view name = word.substr(0, word.find('='));
+  return name.size() < word.size() && !name.empty() && name.front() != '_' &&
+         std::all_of(name.begin(), name.end(),
+                     [](char c) { return (c >= 'a' && c <= 'z') || c == '_'; });
+}
+
 }  // namespace penstock

@@ -227,22 +227,18 @@ std::vector<MegatronRecipe> started_recipes(LaunchScript& script, std::string_vi
   return read_megatron_recipes(*recipe, shown, first);
 }
 
-// What the script sets is set behind the recipe.
-void put_over(LaunchSettings& settings, const std::optional<MegatronRecipe>& overrides) {
-  if (!overrides) return;
-  for (const LaunchSetting& setting : overrides->settings.all()) {
-    settings.drop(setting.name);
-    settings.close(setting.name);
-    settings.add(setting);
-  }
-}
-
 }  // namespace
 
 void judge_as_megatron(const LaunchScript& script, const LintRequest& request, LintReport& report) {
   LintRequest asked = request;
   asked.version = find_trainer_row("megatron")->versions.front().name;
-  MegatronJudge(script, asked, report).judge();
+  if (script.overrides.more().empty()) {
+    MegatronJudge(script, asked, report).judge();
+    return;
+  }
+  LaunchScript open = script;
+  finish_recipe(open.flags, script.overrides.more());
+  MegatronJudge(open, asked, report).judge();
 }
 
 LintReport lint_megatron(std::string_view text, const std::string& file,
@@ -256,9 +252,9 @@ LintReport lint_megatron(std::string_view text, const std::string& file,
   LaunchScript script = read_launch_script(text, file, request.beside);
   std::vector<MegatronRecipe> recipes = started_recipes(script, text, file, request);
   std::optional<MegatronRecipe> overrides = recipe_of_overrides(script);
-  if (overrides && !script.gpus) script.gpus = gpus_of_overrides(script);
+  if (overrides && !script.gpus) take_gpus_of_overrides(script);
   if (!recipes.empty()) {
-    for (MegatronRecipe& recipe : recipes) put_over(recipe.settings, overrides);
+    for (MegatronRecipe& recipe : recipes) put_over(recipe.settings, script);
     return judged_recipes(std::move(recipes), script, request, true);
   }
   if (overrides) {

@@ -97,11 +97,14 @@ void MegatronJudge::read_fork() {
   // A program of its own, with some of Megatron-LM's names. A fork would know most of the flags;
   // a few unknown ones are slips.
   constexpr int kFewest = 6;
-  const bool has_model = settings().has(kLayers) || settings().has(kPipeline) ||
-                         settings().has("--tensor-model-parallel-size");
+  // Words that the script leaves open may hold these flags, too.
+  bool has_model = false;
+  for (const char* flag : {kLayers, kPipeline, "--tensor-model-parallel-size"}) {
+    has_model |= settings().has(flag) || !settings().doubt_of(flag).empty();
+  }
   constexpr int kFewestWithoutModel = 3;
   is_other_program_ = (unknown - most >= kFewest && unknown - most > known + most) ||
-                      (!has_model && unknown >= kFewestWithoutModel);
+                      (!has_model && unknown >= kFewestWithoutModel && unknown > known);
   if (is_other_program_) fork_ = {};
   // DeepSpeed's own flags are in no parser of the fork.
   is_deepspeed_ = settings().has("--deepspeed") || settings().has("--deepspeed_config");

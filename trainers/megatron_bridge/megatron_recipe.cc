@@ -215,22 +215,75 @@ std::optional<MegatronRecipe> recipe_of_overrides(const LaunchScript& script) {
   return recipe;
 }
 
-std::optional<int> gpus_of_overrides(const LaunchScript& script) {
-  constexpr std::int64_t kMost = 1'000'000;
-  for (const Json& factors : fact(*recipe_version().facts, "gpus").elements()) {
-    std::int64_t gpus = 1;
-    for (const Json& name : factors.elements()) {
-      const bool is_flag = name.text().starts_with("--");
-      const LaunchSettings& from = is_flag ? script.flags : script.overrides;
-      const auto number = from.number(name.text());
-      gpus = number ? product_of({gpus, number->value}) : kMost + 1;
-    }
-    if (gpus <= kMost) return static_cast<int>(gpus);
-  }
+namespace {
+
+// A number of GPUs or nodes; nothing, and why, where the script does not say one: trainer.devices
+// may be -1, auto or a list.
+std::optional<std::int64_t> count_said(const LaunchScript& script, const std::string& name,
+                                       std::string& why_not) {
+  const LaunchSettings& from = name.starts_with("--") ? script.flags : script.overrides;
+  const LaunchSetting* setting = from.find(name);
+  if (setting == nullptr && !from.condition_of(name)) return {};
+  why_not = from.doubt_of(name);
+  if (!why_not.empty()) return {};
+  const std::string& text = setting->value.text();
+  const bool is_number = setting->value.kind() == Json::Kind::kString &&
+                         setting->unresolved.empty() && !text.empty() && text.size() < 7 &&
+                         text.find_first_not_of("0123456789") == std::string::npos;
+  const std::int64_t count = is_number ? std::stoll(text) : 0;
+  if (count >= 1) return count;
+  why_not =
+      fmt::format("{} is no number of GPUs ({})", setting->text, from.lines().words(setting->line));
   return {};
 }
 
+}  // namespace
+
+void take_gpus_of_overrides(LaunchScript& script) {
+  constexpr std::int64_t kMost = 1'000'000;
+  std::string why_not;
+  for (const Json& factors : fact(*recipe_version().facts, "gpus").elements()) {
+    std::int64_t gpus = 1;
+    for (const Json& name : factors.elements()) {
+      const auto number = count_said(script, name.text(), why_not);
+      gpus = number ? product_of({gpus, *number}) : kMost + 1;
+      if (!number) break;
+    }
+    if (gpus > kMost) continue;
+    script.gpus = static_cast<int>(gpus);
+    return;
+  }
+  if (!why_not.empty()) script.why_no_gpus = why_not;
+}
+
+void put_over(LaunchSettings& recipe, const LaunchScript& script) {
+  const LaunchSettings over = settings_by_table(script, recipe_overrides());
+  const auto rename = [&recipe](std::string_view from, std::string_view to) {
+    const LaunchSetting* found = recipe.find(from);
+    if (found == nullptr) return;
+    LaunchSetting renamed = *found;
+    renamed.name = to;
+    recipe.drop(from);
+    recipe.add(std::move(renamed));
+  };
+  for (const auto& [name, flag_json] : recipe_overrides().members()) {
+    const std::string& flag = flag_json.text();
+    if (const auto line = over.condition_of(flag)) recipe.add_conditional(flag, *line);
+    const LaunchSetting* set = over.find(flag);
+    if (set == nullptr && !over.is_closed(flag)) continue;
+    recipe.drop(flag);
+    if (flag == kVirtual) recipe.drop(kVirtualBesideLayout);
+    recipe.close(flag);
+    if (set != nullptr) recipe.add(*set);
+    // Without its layout the recipe's VP splits the layers.
+    if (flag == kLayout && set == nullptr) rename(kVirtualBesideLayout, kVirtual);
+  }
+  finish_recipe(recipe, "the configuration that the recipe begins with");
+}
+
 std::string in_fields(std::string sentence) {
+  constexpr std::string_view kSerial = "--sequence-parallel";
+  if (sentence == kSerial) return "sequence_parallel = True";
   for (const Field& field : fields()) {
     for (std::size_t at = sentence.find(field.flag); at != std::string::npos;
          at = sentence.find(field.flag, at + 1)) {

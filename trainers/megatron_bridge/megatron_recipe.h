@@ -36,8 +36,10 @@ const Json& recipe_overrides();
 bool starts_recipe(std::string_view text);
 // What such a script sets behind its program; nothing where that is none of the table.
 std::optional<MegatronRecipe> recipe_of_overrides(const LaunchScript& script);
-// GPUs that it asks for so; nothing when it does not say.
-std::optional<int> gpus_of_overrides(const LaunchScript& script);
+// GPUs that it asks for so, or why they are not known.
+void take_gpus_of_overrides(LaunchScript& script);
+// What the script sets is set behind a recipe that it starts.
+void put_over(LaunchSettings& recipe, const LaunchScript& script);
 
 // Flags in a sentence, "--micro-batch-size 2", as fields: "micro_batch_size = 2".
 std::string in_fields(std::string sentence);

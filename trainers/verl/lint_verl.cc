@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "report/words.h"
 #include "trainers/lint/judge.h"
 #include "trainers/lint/launch_script.h"
 #include "trainers/lint/overrides.h"
@@ -34,39 +35,116 @@ class VerlJudge : public Judge {
   void judge() {
     read_configuration();
     read_gpus();
-    if (is_supervised_) return judge_degrees("engine.");
+    if (is_supervised_) {
+      judge_degrees("engine.");
+      if (!has_megatron()) judgeable("E001", {&ranks_, &gpus_});
+      return;
+    }
     judge_degrees(actor("megatron."));
     judge_batch();
     judge_rollout();
   }
 
   [[nodiscard]] bool has_megatron() const { return strategy_ == "megatron"; }
+  [[nodiscard]] bool is_supervised() const { return is_supervised_; }
 
  private:
-  // Whose defaults hold, and which engine trains.
-  void read_configuration() {
-    is_supervised_ = script_.program && script_.program->text.find("sft") != std::string::npos;
-    std::string name = script_.flags.text("--config-name").value_or(is_supervised_ ? "" : kStock);
-    if (name.ends_with(".yaml")) name.resize(name.size() - 5);
-    const Json& facts = *find_trainer_row("verl")->versions.front().facts;
-    const bool is_stock = has_fact(facts, "configurations", name) || is_supervised_;
-    if (!is_stock || !script_.flags.doubt_of("--config-name").empty()) {
-      script_.overrides.open(fmt::format("the configuration {}", name.empty() ? "" : name));
-    }
-    strategy_ = name.find("megatron") != std::string::npos ? "megatron" : "fsdp";
-    for (const std::string& key :
-         {actor("strategy"), std::string("engine"), std::string("model_engine")}) {
-      if (const LaunchSetting* set = settings().find(key)) {
-        strategy_ = set->unresolved.empty() && set->value.kind() == Json::Kind::kString
-                        ? set->value.text()
-                        : "";
+  // What Hydra takes without a dot.
+  void take_choices() {
+    for (const char* name : {"engine", "model_engine", "ulysses_sequence_parallel_size"}) {
+      if (const LaunchSetting* set = script_.choices.find(name)) script_.overrides.add(*set);
+      if (const auto line = script_.choices.condition_of(name)) {
+        script_.overrides.add_conditional(name, *line);
       }
     }
-    if (!is_stock && !settings().has(actor("strategy"))) strategy_.clear();
+  }
+
+  // --config-name X or -cn X; null where the script says neither.
+  [[nodiscard]] const LaunchSetting* option(const char* flag, const char* letters) const {
+    const LaunchSetting* set = script_.flags.find(flag);
+    return set != nullptr ? set : script_.choices.find(letters);
+  }
+
+  // The word of an option; empty where the script does not say it.
+  static std::string word_of(const LaunchSetting& set) {
+    const bool is_list = set.value.kind() == Json::Kind::kArray;
+    const Json& word = is_list ? set.value.elements().front() : set.value;
+    if (!set.unresolved.empty() || word.kind() != Json::Kind::kString) return "";
+    return word.text();
+  }
+
+  // Whose defaults hold.
+  void read_configuration() {
+    take_choices();
+    is_supervised_ = script_.program && script_.program->text.find("sft") != std::string::npos;
+    const LaunchSetting* name = option("--config-name", "-cn");
+    const LaunchSetting* folder = option("--config-path", "-cp");
+    // verl's own programs name their folder so: hydra.main(config_path="config").
+    if (folder != nullptr && (word_of(*folder) == "config" || word_of(*folder) == "./config")) {
+      folder = nullptr;
+    }
+    if (folder == nullptr) folder = option("--config-dir", "-cd");
+    std::string configuration = is_supervised_ ? "sft_trainer_engine" : "ppo_trainer";
+    if (name != nullptr) configuration = word_of(*name);
+    if (configuration.ends_with(".yaml")) configuration.resize(configuration.size() - 5);
+    const Json& facts = *find_trainer_row("verl")->versions.front().facts;
+    const bool is_stock = folder == nullptr && has_fact(facts, "configurations", configuration);
+    const LaunchSetting* other = name != nullptr ? name : folder;
+    if (!is_stock) {
+      script_.overrides.open(
+          fmt::format("the configuration that the script names ({})",
+                      other->unresolved.empty() ? other->text : other->unresolved));
+    } else if (!script_.flags.doubt_of("--config-name").empty()) {
+      script_.overrides.open("the configuration that the script may name");
+    }
+    read_strategy(is_stock, configuration.find("megatron") != std::string::npos);
+  }
+
+  // Which engine trains.
+  void read_strategy(bool is_stock, bool is_megatron) {
+    strategy_ = is_megatron ? "megatron" : "fsdp";
+    why_no_strategy_.clear();
+    if (!is_stock) no_strategy("the configuration that the script names sets the actor's engine");
+    if (is_supervised_ && sets_megatron("engine.")) {
+      no_strategy("engine= is not set, and degrees of its Megatron engine are");
+    }
+    bool is_said = false;
+    for (const std::string& key : {actor("strategy"), std::string("engine"),
+                                   std::string("model_engine"), std::string("engine.strategy")}) {
+      const LaunchSetting* set = settings().find(key);
+      if (settings().condition_of(key)) {
+        no_strategy(settings().doubt_of(key));
+        is_said = true;
+      } else if (set != nullptr) {
+        strategy_ = word_of(*set);
+        if (strategy_ == "dp") strategy_ = "fsdp";
+        const bool is_known =
+            strategy_ == "megatron" || strategy_ == "fsdp" || strategy_ == "fsdp2";
+        if (!is_known) no_strategy(fmt::format("{} is none of fsdp and megatron", set->text));
+        is_said = true;
+      }
+    }
     // A script may also say it by what it sets.
-    if (settings().has(actor("megatron.tensor_model_parallel_size")) && strategy_ != "fsdp") {
+    if (!is_said && strategy_.empty() &&
+        settings().has(actor("megatron.tensor_model_parallel_size"))) {
       strategy_ = "megatron";
     }
+  }
+
+  void no_strategy(const std::string& why) {
+    strategy_.clear();
+    why_no_strategy_ = why;
+  }
+
+  [[nodiscard]] bool sets_megatron(std::string_view part) const {
+    constexpr std::string_view kDegree = "model_parallel_size";
+    const auto& all = settings().all();
+    return std::any_of(all.begin(), all.end(),
+                       [&](const LaunchSetting& one) {
+                         return one.name.starts_with(part) && one.name.ends_with(kDegree);
+                       }) ||
+           settings().condition_of(fmt::format("{}tensor_{}", part, kDegree)) ||
+           settings().condition_of(fmt::format("{}pipeline_{}", part, kDegree));
   }
 
   void read_gpus() {
@@ -90,15 +168,18 @@ class VerlJudge : public Judge {
   // Ranks that hold one copy of the actor, and so DP.
   void judge_degrees(const std::string& part) {
     if (strategy_.empty()) {
-      ranks_.why_not = "the configuration that the script names sets the actor's engine";
+      ranks_.why_not = why_no_strategy_;
     } else if (has_megatron()) {
       read_product({part + "tensor_model_parallel_size", part + "pipeline_model_parallel_size",
                     part + "context_parallel_size"});
     } else {
       const bool is_moved = settings().has(actor("fsdp_config.ulysses_sequence_parallel_size"));
-      read_product({is_supervised_ ? "engine.ulysses_sequence_parallel_size"
-                    : is_moved     ? actor("fsdp_config.ulysses_sequence_parallel_size")
-                                   : actor("ulysses_sequence_parallel_size")});
+      const bool is_plain = settings().has("ulysses_sequence_parallel_size") ||
+                            settings().condition_of("ulysses_sequence_parallel_size");
+      read_product({is_supervised_ && is_plain ? "ulysses_sequence_parallel_size"
+                    : is_supervised_           ? "engine.ulysses_sequence_parallel_size"
+                    : is_moved                 ? actor("fsdp_config.ulysses_sequence_parallel_size")
+                                               : actor("ulysses_sequence_parallel_size")});
       if (ranks_.is_known() && ranks_.from != nullptr) report().job.context = as_int(ranks_.value);
     }
     if (!ranks_.is_known() || !gpus_.is_known()) {
@@ -184,8 +265,8 @@ class VerlJudge : public Judge {
     const std::int64_t share = product_of({*ranks, *micro}), all = product_of({*batch, *answers});
     if (all % share == 0) return;
     broken("E001", {batch.from, answers.from, micro.from},
-           fmt::format("{} prompts x {} answers are not a multiple of {} (DP x micro-batch)",
-                       *batch, *answers, share),
+           fmt::format("{} x {} are not a multiple of {} (DP x micro-batch)",
+                       count_of(*batch, "prompt"), count_of(*answers, "answer"), share),
            kStops, fmt::format("data.train_batch_size={}", (*batch / share + 1) * share));
   }
 
@@ -196,16 +277,15 @@ class VerlJudge : public Judge {
     const std::int64_t own = product_of({*mini, *answers}) / *data_;
     if (own == 0) {
       broken("E001", {mini.from, gpus_.from},
-             fmt::format("a mini-batch of {} x {} answers leaves none to some of DP = {}", *mini,
-                         *answers, *data_),
+             fmt::format("a mini-batch of {} x {} leaves none to some of DP = {}",
+                         count_of(*mini, "prompt"), count_of(*answers, "answer"), *data_),
              kStops, fmt::format("{}={}", actor("ppo_mini_batch_size"), *data_));
       return;
     }
     if (!judgeable("E001", {&micro}) || own % *micro == 0) return;
     broken("E001", {micro.from, mini.from},
-           fmt::format("a rank's {} answers of a mini-batch are not a multiple of micro-batches "
-                       "of {}",
-                       own, *micro),
+           fmt::format("a rank's {} of a mini-batch {} not a multiple of micro-batches of {}",
+                       count_of(own, "answer"), own == 1 ? "is" : "are", *micro),
            kStops, fmt::format("{}={}", actor("ppo_micro_batch_size_per_gpu"), 1));
   }
 
@@ -219,33 +299,68 @@ class VerlJudge : public Judge {
     if (!judgeable("E001", {&tensor, &data, &pipeline, &gpus_})) return;
     const std::int64_t ranks = product_of({*tensor, *data, *pipeline});
     if (*gpus_ % ranks == 0) return;
-    std::int64_t fitting = 1;
-    for (std::int64_t t = 1; t <= *tensor; ++t) {
-      if (*gpus_ % product_of({t, *data, *pipeline}) == 0) fitting = t;
-    }
     broken(
         "E001", {tensor.from, gpus_.from},
         fmt::format("{} GPUs are not a multiple of the rollout's TP x DP x PP = {}", *gpus_, ranks),
-        kStops, fmt::format("{}={}", rollout("tensor_model_parallel_size"), fitting));
+        kStops, smaller_rollout(*tensor, product_of({*data, *pipeline}), ranks));
   }
 
-  static constexpr const char* kStock = "ppo_trainer";
+  [[nodiscard]] std::string smaller_rollout(std::int64_t tensor, std::int64_t others,
+                                            std::int64_t ranks) const {
+    if (*gpus_ % others != 0) {
+      return fmt::format("start {} GPUs", (*gpus_ / ranks + 1) * ranks);
+    }
+    constexpr std::int64_t kMost = 4096;  // no rollout divides a layer more often
+    std::int64_t fitting = 1;
+    for (std::int64_t t = 1; t <= std::min({tensor, *gpus_ / others, kMost}); ++t) {
+      if (*gpus_ / others % t == 0) fitting = t;
+    }
+    return fmt::format("{}={}", rollout("tensor_model_parallel_size"), fitting);
+  }
+
   LaunchScript& script_;
   std::string strategy_;  // "megatron", "fsdp", "fsdp2"; empty: not known
+  std::string why_no_strategy_;
   bool is_supervised_ = false;
   Known gpus_, ranks_, data_;
 };
 
+// The names of the table that the program has: engine.* of supervised training, or the actor's.
+Json names_of(const Json& table, bool is_supervised) {
+  Json names = Json::object();
+  for (const auto& [name, flag] : table.members()) {
+    if (name.starts_with("engine.") == is_supervised) names.set(name, flag);
+  }
+  return names;
+}
+
+// verl shards sequences unless told otherwise; another configuration may say otherwise.
+void take_default_sharding(const LaunchScript& script, LaunchSettings& flags) {
+  constexpr const char* kSerial = "--sequence-parallel";
+  const bool is_said = flags.has(kSerial) || flags.is_closed(kSerial) ||
+                       flags.condition_of(kSerial) || !script.overrides.more().empty();
+  if (!is_said) flags.add({kSerial, Json(true), 0, "", ""});
+}
+
+// What Megatron-LM's rules miss, in verl's words; empty where verl's own rules say it.
+std::string gap_of_engine(const LintGap& gap) {
+  if (gap.why.starts_with("--micro-batch-size ") || gap.why.starts_with("--global-batch-size ")) {
+    return gap.code == "E001" ? "" : "micro-batches of verl's engine are not counted";
+  }
+  if (gap.why.find("--num-layers") != std::string::npos) {
+    return "verl's scripts do not say the model's layers; name the model with --config";
+  }
+  return gap.why;
+}
+
 // The actor's engine as a script of Megatron-LM.
-void judge_engine(const LaunchScript& script, const LintRequest& request, LintReport& report) {
-  const Json& table = fact(*find_trainer_row("verl")->versions.front().facts, "overrides");
+void judge_engine(const LaunchScript& script, bool is_supervised, const LintRequest& request,
+                  LintReport& report) {
+  const Json table =
+      names_of(fact(*find_trainer_row("verl")->versions.front().facts, "overrides"), is_supervised);
   LaunchScript engine = script;
   engine.flags = settings_by_table(script, table);
-  LaunchSettings& flags = engine.flags;
-  const bool is_serial = script.overrides.has("actor_rollout_ref.actor.megatron.sequence_parallel");
-  if (!is_serial && !flags.has("--sequence-parallel")) {
-    flags.add({"--sequence-parallel", Json(true), 0, "", ""});  // verl's default
-  }
+  take_default_sharding(script, engine.flags);
   LintReport found;
   judge_as_megatron(engine, request, found);
   const auto reworded = [&](const std::string& text) { return as_overrides(text, script, table); };
@@ -255,8 +370,9 @@ void judge_engine(const LaunchScript& script, const LintRequest& request, LintRe
     report.findings.push_back(std::move(finding));
   }
   for (LintGap& gap : found.not_judged) {
-    gap.why = reworded(gap.why);
-    if (gap.code != "E040" && gap.code != "W060") report.not_judged.push_back(std::move(gap));
+    gap.why = reworded(gap_of_engine(gap));
+    const bool is_told = gap.why.empty() || gap.code == "E040" || gap.code == "W060";
+    if (!is_told) report.not_judged.push_back(std::move(gap));
   }
   found.job.gpus = report.job.gpus;
   report.job = found.job;
@@ -276,7 +392,7 @@ LintReport lint_verl(std::string_view text, const std::string& file, const LintR
   VerlJudge judge(script, request, own);
   judge.judge();
   report.job = own.job;
-  if (judge.has_megatron()) judge_engine(script, request, report);
+  if (judge.has_megatron()) judge_engine(script, judge.is_supervised(), request, report);
   for (LintFinding& finding : own.findings) report.findings.push_back(std::move(finding));
   for (LintGap& gap : own.not_judged) {
     if (std::find(report.not_judged.begin(), report.not_judged.end(), gap) ==
