@@ -332,7 +332,8 @@ TEST_CASE("Megatron-FSDP starts without CUDA_DEVICE_MAX_CONNECTIONS=1, with one 
   PlanFile file = plan_with(1, 1, 10, {0, 12});
   for (const auto& [target, version] :
        {std::pair{"megatron", "0.20"}, {"megatron-bridge", "0.6"}}) {
-    CAPTURE(target);
+    const std::string trainer = target;
+    CAPTURE(trainer);
     for (const int data : {1, 4}) {
       file.plan.data = data;
       file.plan.global_batch = 4 * file.plan.micro_batch_size;
