@@ -26,8 +26,7 @@ constexpr std::array kEndings{
     Row{{".toml"}, "a configuration", kJudged},
     Row{{".yaml", ".yml"},
         "YAML",
-        "configurations in YAML are not read: what is in it is said with options (--gpus, "
-        "--global-batch, --pin TP=8,PP=4), and files of Penstock are JSON"},
+        "configurations in YAML are not read, and files of Penstock are JSON"},
     Row{{".pt", ".pth"},
         "an archive of PyTorch",
         "penstock profile {} measures a TorchScript archive; of mere weights the sizes are in the "
@@ -102,12 +101,11 @@ bool is_launch_file(const std::string& path) {
          path.find("ds_") != std::string::npos;
 }
 
-std::string use_of_launch_file(const std::string& path) {
-  const std::string use = kind_of_text(path, "").use;
-  return fmt::format(
-      "what it says is given with options (--gpus, --global-batch, --pin TP=8,PP=4, --for "
-      "TRAINER); {}",
-      use.empty() ? fmt::format("penstock check {} judges it", path) : use);
+std::string use_of_launch_file(const std::string& path, std::string_view options) {
+  std::string use = kind_of_text(path, "").use;
+  if (use.empty()) use = fmt::format("penstock check {} judges it", path);
+  if (options.empty()) return use;
+  return fmt::format("what it says is given with options ({}); {}", options, use);
 }
 
 FileKind kind_of_json(const std::string& path, const Json& json) {

@@ -16,8 +16,9 @@ struct FileKind {
 FileKind kind_of_text(const std::string& path, std::string_view text);
 // A script or a configuration of a trainer that is there.
 bool is_launch_file(const std::string& path);
-// What to do with one where options belong.
-std::string use_of_launch_file(const std::string& path);
+// What to do with one where options belong; `options`: those of the verb that say what such a file
+// says, "--gpus, --global-batch", or none.
+std::string use_of_launch_file(const std::string& path, std::string_view options);
 FileKind kind_of_json(const std::string& path, const Json& json);
 
 }  // namespace penstock

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "cli/io/file_kinds.h"
+#include "cli/io/plan_json.h"
 #include "cli/options/parse.h"
 #include "core/files/format.h"
 #include "core/files/plan_format.h"
@@ -225,10 +226,14 @@ void require_json(const std::string& path, const std::string& text, std::string_
   const FileKind kind = kind_of_text(path, text);
   const bool is_empty = first == std::string::npos;
   if (!path.ends_with(".json") && !kind.words.empty()) {
+    const bool has_settings = wanted.empty() && kind.words == "YAML";
     throw_bad_input(
-        fmt::format("{}: this is not a JSON file{}\nhelp: {}; {}", path,
+        fmt::format("{}: this is not a JSON file{}\nhelp: {}; {}{}", path,
                     is_empty ? ", but an empty one" : ", but " + std::string(kind.words), kind.use,
-                    what_belongs(wanted)));
+                    what_belongs(wanted),
+                    has_settings ? ", and what the file says with options (--gpus, --global-batch, "
+                                   "--pin TP=8,PP=4)"
+                                 : ""));
   }
   throw_bad_input(path + (is_empty ? ": this file is empty" : ": this is not a JSON file") +
                   "\nhelp: " + what_belongs(wanted));
@@ -265,6 +270,8 @@ Loaded<Json> load_format(const std::string& path, std::string_view wanted) {
 
 Loaded<Json> load_json(const std::string& given) { return load_wanted(given, ""); }
 
+Loaded<Json> load_plan_json(const std::string& given) { return load_format(given, kPlan); }
+
 void require_folder_of(const std::string& path) {
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   std::error_code error;
@@ -279,7 +286,10 @@ void require_folder_of(const std::string& path) {
 }
 
 void require_page_name(const std::string& output) {
-  for (const std::string_view end : {".pdf", ".png", ".svg", ".json", ".csv", ".md", ".txt"}) {
+  for (const std::string_view end :
+       {".pdf", ".png",  ".svg",   ".json", ".csv",  ".md",   ".txt",
+        ".doc", ".docx", ".odt",   ".rtf",  ".tex",  ".ppt",  ".pptx",
+        ".xls", ".xlsx", ".ipynb", ".jpg",  ".jpeg", ".yaml", ".xml"}) {
     if (!output.ends_with(end)) continue;
     bad_option("--output", fmt::format("a report is one HTML page, and {} is not", output),
                "write -o report.html, and print it to a PDF in a browser; --json prints the "
@@ -299,7 +309,7 @@ Loaded<ClusterSpec> load_cluster(const std::string& path) {
 }
 
 Loaded<PlanFile> load_plan(const std::string& path) {
-  const Loaded<Json> json = load_format(path, kPlan);
+  const Loaded<Json> json = load_plan_json(path);
   return {read_plan(json.value, path), json.file};
 }
 

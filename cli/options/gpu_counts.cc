@@ -22,6 +22,19 @@ int count_in(std::string_view option, std::string_view text, int least) {
   return parse_int(option, text, least, kMostGpus);
 }
 
+bool is_less(const std::string& one, const std::string& other) {
+  return one.size() != other.size() ? one.size() < other.size() : one < other;
+}
+
+// Of three numbers the last is the step ("8:64:8"), or the middle one ("8:8:64"), or they are all
+// that is meant ("8..16..32").
+std::string three_meant(const std::vector<std::string>& numbers) {
+  const std::string &first = numbers[0], &second = numbers[1], &third = numbers[2];
+  if (!is_less(second, third)) return first + kDots + second + ':' + third;
+  if (is_less(first, second)) return first + ',' + second + ',' + third;
+  return first + kDots + third + ':' + second;
+}
+
 // "8-64" and "8:64:8" as they are written here, "8..64" and "8..64:8"; nothing where there are not
 // two or three numbers between such signs.
 std::optional<std::string> range_meant(const std::string& text) {
@@ -40,12 +53,19 @@ std::optional<std::string> range_meant(const std::string& text) {
     numbers.emplace_back();
   }
   if (numbers.size() < 2 || numbers.size() > 3 || numbers.back().empty()) return std::nullopt;
-  return numbers[0] + kDots + numbers[1] + (numbers.size() == 3 ? ':' + numbers[2] : "");
+  return numbers.size() == 3 ? three_meant(numbers) : numbers[0] + kDots + numbers[1];
+}
+
+// "8..64" and "8..64:8", whatever the step.
+bool is_as_written(const std::string& text) {
+  const std::size_t dots = text.find(kDots);
+  return dots != std::string::npos && text.find('-') == std::string::npos &&
+         text.find(kDots, dots + 1) == std::string::npos && text.rfind(':', dots) > dots;
 }
 
 void require_as_written(std::string_view option, const std::string& text) {
   const auto meant = range_meant(text);
-  if (!meant || *meant == text) return;
+  if (!meant || *meant == text || is_as_written(text)) return;
   bad_option(option, fmt::format("'{}' is not how a range is written", text), "write " + *meant);
 }
 
@@ -110,6 +130,9 @@ void add_range(std::string_view option, const std::string& text, std::size_t dot
 
 std::optional<std::vector<int>> gpu_counts(const std::string& typed, std::string_view option,
                                            int least) {
+  if (typed.find_first_not_of("0123456789 ") == std::string::npos) {
+    static_cast<void>(parse_list(option, typed));  // "8 16" are no 816
+  }
   std::string text = typed;
   std::erase(text, ' ');
   refuse_device_names(option, text);

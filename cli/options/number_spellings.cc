@@ -44,9 +44,29 @@ std::string values_in_range(std::string_view text) {
   return list;
 }
 
+std::string without_thousands(std::string_view text, char between) {
+  constexpr std::size_t kGroup = 3;
+  std::string digits;
+  std::size_t in_group = 0;
+  bool is_first = true;
+  for (const char c : text) {
+    if (c == between) {
+      if (is_first ? in_group == 0 || digits.front() == '0' : in_group != kGroup) return "";
+      in_group = 0;
+      is_first = false;
+    } else if (c < '0' || c > '9' || ++in_group > kGroup) {
+      return "";
+    } else {
+      digits.push_back(c);
+    }
+  }
+  return is_first || in_group != kGroup ? "" : digits;
+}
+
 // A number as people write it elsewhere: "1e6", "1,024", "8x8", "4k". What to write instead, or
-// nothing.
+// nothing. "5m" are minutes to most, and no millions.
 std::string plain_number(std::string_view text) {
+  if (text.find(',') != std::string_view::npos) return without_thousands(text, ',');
   std::string digits;
   double factor = 1.0, product = 1.0;
   const auto end_factor = [&] {
@@ -58,12 +78,12 @@ std::string plain_number(std::string_view text) {
     factor = 1.0;
   };
   for (const char c : text) {
-    if (c == ',' || c == '_') continue;
+    if (c == '_') continue;
     if (c == 'x' || c == '*') {
       end_factor();
     } else if ((c == 'k' || c == 'K') && factor == 1.0) {
       factor = 1024.0;
-    } else if ((c == 'm' || c == 'M') && factor == 1.0) {
+    } else if (c == 'M' && factor == 1.0) {
       factor = 1024.0 * 1024.0;
     } else {
       digits.push_back(c);
@@ -91,14 +111,10 @@ std::string with_point(std::string_view text) {
   const std::size_t comma = text.find(',');
   if (comma == 0 || comma == std::string_view::npos || comma + 1 == text.size()) return "";
   if (text.find_first_not_of("0123456789,") != std::string_view::npos) return "";
-  constexpr std::size_t kThousands = 3;
-  const bool is_decimal =
-      text.find(',', comma + 1) == std::string_view::npos && text.size() - comma - 1 != kThousands;
-  std::string out;
-  for (const char c : text) {
-    if (c != ',') out.push_back(c);
-    if (c == ',' && is_decimal) out.push_back('.');
-  }
+  if (std::string whole = without_thousands(text, ','); !whole.empty()) return whole;
+  if (text.find(',', comma + 1) != std::string_view::npos) return "";
+  std::string out(text);
+  out[comma] = '.';
   return out;
 }
 

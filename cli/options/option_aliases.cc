@@ -255,7 +255,6 @@ class Typed {
 
   // Where its value goes; nothing when it is no word of the field.
   [[nodiscard]] std::optional<Target> target() {
-    if (is_launch_file(std::string(value_))) return {};  // what is in it says more than the name
     for (std::string& reading : readings(word_)) {
       word_ = std::move(reading);
       if (word_.size() < 2 && name_.size() > 2) continue;  // "--b-size" is no -b
@@ -268,6 +267,8 @@ class Typed {
   [[nodiscard]] std::optional<Target> target_of_word() const {
     if (word_.size() > kLongestName) return {};
     if (const auto own = respelled(word_, known_)) return own;
+    // Of other names only those of the verb's own options: what is in the file says more.
+    if (has(known_, "--pin") && is_launch_file(std::string(value_))) return synonym_target();
     const std::vector<std::string> words = content_words(word_);
     for (const OptionRemark& remark : remarks_) {
       const bool is_meant =
@@ -284,10 +285,7 @@ class Typed {
     if (word_ == "gpu") return target_in(std::array{is_number(value_) ? kGpus : kDevice}, known_);
     if (const auto degree = target_of_degree()) return degree;
     if (is_zero(word_)) return target_of_zero();
-    for (const Synonym& synonym : kSynonyms) {
-      if (synonym.typed != word_) continue;
-      if (const auto target = target_in(synonym.targets, known_)) return target;
-    }
+    if (const auto target = synonym_target()) return target;
     if (const auto own = target_by_index()) return own;
     refuse_by_remark(true);
     if (index_ && word_.size() > 1) {
@@ -296,6 +294,14 @@ class Typed {
       }
     }
     refuse_by_remark(false);
+    return {};
+  }
+
+  [[nodiscard]] std::optional<Target> synonym_target() const {
+    for (const Synonym& synonym : kSynonyms) {
+      if (synonym.typed != word_) continue;
+      if (const auto target = target_in(synonym.targets, known_)) return target;
+    }
     return {};
   }
 

@@ -194,7 +194,7 @@ constexpr std::array kRemarks{
            "compare --vary memory-gib=80,96 asks what if",
            "--reserve-gib"},
     Remark{{"network", "interconnect", "bandwidth", "ib", "infiniband", "nvlink", "latency", "nccl",
-            "rdma", "roce", "ethernet", "efa"},
+            "rdma", "roce", "ethernet", "efa", "link"},
            "links are in the cluster file: --cluster FILE; compare --vary bandwidth=0.5,1,2 asks "
            "what if (factors)",
            "--cluster"},
@@ -354,6 +354,11 @@ constexpr std::array kRemarks{
             "global-batch"},
            "a model is measured on one device of this machine (--links: also its links); penstock "
            "plan profile.json ... --gpus N --global-batch B plans for many",
+           "--micro-batch-sizes"},
+    Remark{{"layers", "hidden", "vocab-size", "ffn", "head-dim", "kv-heads", "params",
+            "num-experts", "moe", "parameters"},
+           "a gpt, bert, mlp or t5 has --layers, --hidden, --heads, --feed-forward and "
+           "--vocabulary N; of another model the sizes are in its config.json",
            "--micro-batch-sizes"},
     Remark{{"packing", "pack", "packed", "varlen", "documents", "lengths"},
            "penstock dynamic MODEL --lengths FILE --cluster FILE plans for samples of different "

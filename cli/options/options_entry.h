@@ -1,4 +1,5 @@
-// What Options keeps of every declaration; private to options.cc and unknown_options.cc.
+// What Options keeps of every declaration, and what its answers share; private to options.cc,
+// unknown_options.cc and surplus_words.cc.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -22,5 +23,8 @@ struct Options::Entry {
 struct Options::Parser {
   CLI::App app;
 };
+
+// Of a trainer's script where a verb with these options has no place for it.
+std::string help_for_launch_file(const std::string& path, const std::vector<std::string>& known);
 
 }  // namespace penstock

@@ -38,6 +38,18 @@ std::string shown(std::string_view text) {
   return fmt::format("'{}'...", text.substr(0, kMost));
 }
 
+// "4 8"
+bool are_numbers_apart(std::string_view text) {
+  return text.find_first_not_of("0123456789 ") == std::string_view::npos &&
+         text.find(' ') != std::string_view::npos && !text.starts_with(' ') && !text.ends_with(' ');
+}
+
+[[noreturn]] void refuse_blanks(std::string_view option, std::string_view text) {
+  std::string list(text);
+  std::replace(list.begin(), list.end(), ' ', ',');
+  bad_option(option, shown(text) + " is not a whole number", "write them with commas: " + list);
+}
+
 }  // namespace
 
 void bad_option(std::string_view option, const std::string& what, const std::string& help) {
@@ -63,11 +75,12 @@ int parse_int(std::string_view option, std::string_view text, int least, int mos
       bad_option(option, shown(text) + " is a range, and one number belongs here",
                  "penstock compare takes several values, with commas: --vary gpus=8,16,32");
     }
-    if (text.find_first_not_of("0123456789 ") == std::string_view::npos && !text.starts_with(' ') &&
-        !text.ends_with(' ') && text.find(' ') != std::string_view::npos) {
-      std::string list(text);
-      std::replace(list.begin(), list.end(), ' ', ',');
-      bad_option(option, shown(text) + " is not a whole number", "write them with commas: " + list);
+    if (are_numbers_apart(text) && takes_list) refuse_blanks(option, text);
+    if (are_numbers_apart(text)) {
+      const std::string whole = without_thousands(text, ' ');
+      bad_option(
+          option, shown(text) + " is not a whole number",
+          whole.empty() ? fmt::format("give one, {}", range_text(least, most)) : "write " + whole);
     }
     const std::string plain = plain_number(text), unitless = without_unit(option, text);
     bad_option(option, shown(text) + " is not a whole number",
@@ -159,6 +172,7 @@ bool parse_on_off(std::string_view option, std::string_view text) {
 }
 
 std::vector<std::string> parse_list(std::string_view option, std::string_view text) {
+  if (are_numbers_apart(text)) refuse_blanks(option, text);
   std::vector<std::string> parts;
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(text.find(',', begin), text.size());

@@ -200,6 +200,7 @@ std::string Options::help_for_assignment(const Arguments& own) const {
   for (const std::string& word : parser_->app.remaining()) {
     const std::size_t equals = word.find('='), begin = word.find_first_not_of("+~");
     if (equals == std::string::npos || word.starts_with('-') || begin >= equals) continue;
+    if (is_environment_setting(word) && is_of_a_library(word)) continue;
     const std::string key = word.substr(begin, equals - begin);
     if (key.find('/') != std::string::npos || is_there(word)) continue;  // "runs/lr=0.1/train.sh"
     const std::string value = word.substr(equals + 1);
@@ -215,6 +216,7 @@ std::string Options::help_for_assignment(const Arguments& own) const {
     if (has("--vary") && meant.front() == "--pin") return "each has its own: --vary " + meant[1];
     // What is unknown even so has its answer as an option.
     const bool is_own = has(option.front().c_str());
+    if (meant == option && !is_own && is_environment_setting(word)) continue;
     if (meant == option && !is_own)
       return nearest_option(option.front(), value, usage_.substr(0, usage_.find(' ')));
     const bool is_pin = meant.front() == "--pin" && meant.size() > 1;
@@ -309,6 +311,8 @@ std::string Options::help_for_file(const Arguments& own, const std::string& word
 // What people write for one value and the shell takes apart, or where an option belongs.
 std::string Options::help_for_surplus(const Arguments& own, const std::string& word) const {
   if (is_environment_setting(word)) {
+    std::string help = is_of_a_library(word) ? "" : help_for_assignment(own);
+    if (!help.empty()) return help;
     return "leave it out here: a setting of the environment stands before the command, and none "
            "changes the answer";
   }
@@ -352,7 +356,8 @@ std::string Options::help_for_surplus(const Arguments& own, const std::string& w
     help = "it follows its option: --device " + word;
   }
   if (help.empty()) help = help_for_parted(own, word);
-  if (help.empty() && !has("--as") && is_launch_file(word)) help = use_of_launch_file(word);
+  if (help.empty() && !has("--as") && is_launch_file(word))
+    help = help_for_launch_file(word, known_names());
   if (help.empty()) help = help_for_file(own, word);
   if (help.empty() && usage_.starts_with("schedule") && own[0] != word && own[0][0] != '-') {
     help = fmt::format("several schedules are one word, with commas: penstock schedule {},{}",

@@ -11,6 +11,7 @@
 #include "cli/options/field_words.h"
 #include "cli/options/longest_name.h"
 #include "cli/options/option_aliases.h"
+#include "cli/options/option_parts.h"
 #include "cli/options/options_entry.h"
 #include "cli/options/parse.h"
 #include "cli/verbs/verbs.h"
@@ -75,6 +76,17 @@ bool Options::has(const char* name) const {
   return std::find(known.begin(), known.end(), name) != known.end();
 }
 
+std::string help_for_launch_file(const std::string& path, const std::vector<std::string>& known) {
+  const auto has = [&known](std::string_view option) {
+    return std::find(known.begin(), known.end(), option) != known.end();
+  };
+  if (has("--as")) return fmt::format("it is the argument without a name: penstock check {}", path);
+  return use_of_launch_file(
+      path, has("--pin")      ? "--gpus, --global-batch, --pin TP=8,PP=4, --for TRAINER"
+            : has("--layout") ? "--layout \"TP=8 PP=4 mbs=1 gbs=512\", --for TRAINER"
+                              : "");
+}
+
 // Of a verb with many options those that most questions need.
 std::string Options::main_options(const std::string& verb) const {
   std::string list;
@@ -102,6 +114,10 @@ std::string Options::help_for_denied(const std::string& plain) const {
     const std::string key = key_called(rest);
     if (!key.empty() && key.size() <= 2 && has("--pin")) {
       return fmt::format("write --pin {}=1", field_word(key));
+    }
+    if (word_for_parts(rest) == "activation-checkpointing") {
+      if (has("--recompute")) return "write --recompute none";
+      if (has("--layout")) return "write --layout \"... recompute=none\"";
     }
     for (const std::string_view sharded : {"zero", "fsdp", "sharding", "zero1", "shard"}) {
       if (rest == sharded && has("--sharding")) return "write --sharding none";
@@ -343,12 +359,10 @@ std::string Options::nearest_option(const std::string& name, const std::string& 
 
 namespace {
 
-// What is unknown by its name may be known by its value: one of the choices of another option, a
-// launch file.
+// What is unknown by its name may be known by its value: one of the choices of another option.
 std::string help_for_kind_of_value(const WordIndex& index, const std::string& value) {
   if (value.empty() || value.starts_with('-')) return "";
   const std::string word = plain_word(value);
-  if (is_launch_file(value)) return use_of_launch_file(value);
   // A name of what is written says where it goes.
   for (const auto& [end, option] :
        {std::pair{".csv", "--csv"}, std::pair{".svg", "--output"}, std::pair{".png", "--output"},
@@ -393,11 +407,18 @@ void Options::refuse_leftovers(const Arguments& own) const {
                             : at == own.end() || at + 1 == own.end() ? ""
                                                                      : *(at + 1);
   const std::string verb = usage_.substr(0, usage_.find(' '));
-  std::string help = help_for_kind_of_value(index(), value);
+  // Where a trainer's settings are given, a file that has them says more than the option's name.
+  const bool takes_settings = has("--pin") || has("--layout") || has("--as");
+  std::string help = takes_settings && is_launch_file(value)
+                         ? help_for_launch_file(value, known_names())
+                         : help_for_kind_of_value(index(), value);
   if (name.find(' ') != std::string::npos) {
     help = "quotes make one word of it: leave them out";
   }
   if (help.empty()) help = nearest_option(name, value, verb);
+  if (help.starts_with("leave it out: there is no such") && is_launch_file(value)) {
+    help = help_for_launch_file(value, known_names());
+  }
   const bool is_long = name.size() > kLongestName;
   throw_bad_input(fmt::format("unknown option '{}'{}\nhelp: {}", name.substr(0, kLongestName),
                               is_long ? "..." : "", help));

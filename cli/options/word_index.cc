@@ -18,7 +18,7 @@ namespace penstock {
 namespace {
 
 // Words that mean the same in an option's name; the first stands for all of them.
-constexpr std::array<std::string_view, 50> kThesaurus{
+constexpr std::array<std::string_view, 51> kThesaurus{
     "gpu device accelerator card",
     "rank process proc worker world nproc",
     "node machine host server",
@@ -26,6 +26,7 @@ constexpr std::array<std::string_view, 50> kThesaurus{
     "transport backend communicator",
     "watch follow live tail refresh poll loop monitor",
     "checkpoint ckpt save snapshot",
+    "fraction split share ratio",
     "every interval freq frequency period each",
     "usd price cost dollar money currency",
     "sequence seq ctx context",
@@ -72,7 +73,7 @@ constexpr std::array<std::string_view, 50> kThesaurus{
 };
 
 // Two words of other tools that are other words here.
-constexpr std::array<std::array<std::string_view, 2>, 11> kPhrases{
+constexpr std::array<std::array<std::string_view, 2>, 12> kPhrases{
     {{"block size", "sequence length"},
      {"bs", "batch size"},
      {"n ctx", "sequence length"},
@@ -83,6 +84,7 @@ constexpr std::array<std::array<std::string_view, 2>, 11> kPhrases{
      {"grad norm", "clip norm"},
      {"time limit", "budget"},
      {"wd", "weight decay"},
+     {"total limit", "keep"},
      {"restart time", "start"}}};
 
 bool is_around(std::string_view word) {

@@ -1,7 +1,7 @@
 #include "cli/reports/large_plans.h"
 
+#include "cli/io/plan_json.h"
 #include "cli/reports/report_timelines.h"
-#include "core/files/plan_format.h"
 #include "search/rolled_program.h"
 
 namespace penstock {
@@ -17,8 +17,7 @@ PlanFile read_plan_to_draw(const Json& json, const std::string& path) {
 }
 
 Loaded<PlanFile> load_plan_to_draw(const std::string& path) {
-  const Loaded<Json> json = load_json(path);
-  expect_format(json.value, json.file.path, kPlanFormat);
+  const Loaded<Json> json = load_plan_json(path);
   return {read_plan_to_draw(json.value, path), json.file};
 }
 

@@ -225,6 +225,9 @@ Answer run_manage(const Arguments& arguments, Screen screen) {
                   "notices", "checkpoint-every"},
                  "the job file says it: \"book\", \"steps\", \"checkpoints\", \"train\": "
                  "[\"--data\", \"corpus.txt\"] (docs/file_formats.md)");
+  options.remark({"resume", "restart", "continue", "resume-if-any", "takeover", "adopt", "attach"},
+                 "leave it out: started again, penstock manage takes over the running job, or "
+                 "continues it from its newest checkpoint");
   if (auto help = options.parse(arguments, screen)) return help_answer(*help);
   JobFile job = load_job(path);
   check_address(job);

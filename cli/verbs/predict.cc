@@ -151,7 +151,9 @@ void refuse_impossible(const Plan& plan, const Question& question) {
 void set_degrees(const Layout& layout, SearchOptions& given) {
   std::set<int> contexts{layout.context.value_or(1)}, experts{layout.expert.value_or(1)};
   for (const std::string& run : given.measured) {
-    const Layout measured = parse_layout(kMeasured, run.substr(0, run.find(':')));
+    const std::size_t colon = run.find(':');
+    if (colon == std::string::npos) continue;  // no run: refused where runs are read
+    const Layout measured = parse_layout(kMeasured, run.substr(0, colon));
     contexts.insert(measured.context.value_or(1));
     experts.insert(measured.expert.value_or(1));
   }

@@ -33,6 +33,9 @@ TEST_CASE("a range in another writing is answered in ours") {
   write("8:64:8", "8..64:8");
   write("8..64..2", "8..64:2");
   write("8-64:8", "8..64:8");
+  write("8..16..32", "8,16,32");  // ascending: they are all that is meant
+  write("8:8:64", "8..64:8");     // the step in the middle
+  CHECK(refusal("8 16").find("write them with commas: 8,16") != std::string::npos);
   CHECK(refusal("4,8-16").find("write 8..16") != std::string::npos);
   CHECK(refusal("8..4").find("write 4..8") != std::string::npos);
   CHECK(refusal("1..99999").find("take larger steps") != std::string::npos);

@@ -47,6 +47,14 @@ TEST_CASE("what trainers put around a word is taken off") {
         std::string::npos);
 }
 
+TEST_CASE("a number of experts is of the model, and no degree") {
+  CHECK(in_own_options({"--expert-parallel-size", "8"}, kPlan) == Arguments{"--pin", "EP=8"});
+  for (const auto* known : {&kPlan, &kPredict}) {
+    CHECK(refusal({"--num-experts", "8"}, *known).find("the shape of the model is in its") !=
+          std::string::npos);
+  }
+}
+
 TEST_CASE("what the verb has itself is left alone") {
   const Arguments own{"-P4", "-M", "-1", "--cost=F=1ms", "-ofile", "--", "--tp"};
   CHECK(in_own_options(own, {"-P", "-M", "--cost", "-o"}) == own);

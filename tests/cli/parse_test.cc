@@ -70,12 +70,26 @@ TEST_CASE("numbers and times as people write them elsewhere say what to write") 
   };
   CHECK(number("--usd-per-gpu-hour", "2,50").ends_with("write 2.50"));
   CHECK(number("--usd-per-gpu-hour", "1,250").ends_with("write 1250"));
+  // A group of thousands stands behind one to three digits that do not begin with 0.
+  CHECK(number("--usd-per-gpu-hour", "0,125").ends_with("write 0.125"));
+  CHECK(number("--usd-per-gpu-hour", "1000,125").ends_with("write 1000.125"));
+  CHECK(number("--usd-per-gpu-hour", "1,250,000").ends_with("write 1250000"));
+  CHECK(number("--usd-per-gpu-hour", "0,125,000").ends_with("give a number from 0 to 1000000"));
   CHECK(number("--usd-per-gpu-hour", "$2.50/h").ends_with("write 2.50"));
   CHECK(number("--usd-per-gpu-hour", "2 EUR").ends_with("give a number from 0 to 1000000"));
   CHECK(number("--storage", "2GB/s").ends_with("write 2"));
   CHECK(message_of([] { parse_time("F", "10sec"); }).ends_with("write 10s"));
   CHECK(message_of([] { parse_time("F", "20msec"); }).ends_with("write 20ms"));
   CHECK(message_of([] { parse_int("TP", "1 2 4", 1); }).ends_with("with commas: 1,2,4"));
+  CHECK(message_of([] { parse_list("--shards", "0 4 8"); }).ends_with("with commas: 0,4,8"));
+  const auto whole = [](const char* text) {
+    return message_of([&] { parse_int("--threads", text, 1, 256); });
+  };
+  CHECK(whole("4 8").ends_with("help: give one, from 1 to 256"));
+  CHECK(whole("1 024").ends_with("write 1024"));
+  CHECK(whole("1,024").ends_with("write 1024"));
+  CHECK(whole("1,5").ends_with("help: give a whole number, from 1 to 256"));
+  CHECK(whole("5m").ends_with("help: give a whole number, from 1 to 256"));
 }
 
 TEST_CASE("settings pasted from elsewhere are pairs") {

@@ -27,6 +27,8 @@ ASKED = [
     ("plan", PROFILE, "--cluster", MIXED, "--global-batch", "96", "--pp", "2", "--schedule", "1f1b"),
     ("plan", "data/profiles/gpt-6.7b.a100-40gb.json", "--cluster", "data/clusters/a100-40gb-p4d-8x8.json", "--gpus", "16",
      "--global-batch", "64", "--schedule", "varuna"),
+    ("plan", "data/models/llama-3-8b.json", "--device", "h100-sxm", "--gpus", "8", "--global-batch", "32", "--kernels",
+     "eager", "--loss", "in-place"),
     ("predict", PROFILE, "--cluster", CLUSTER, "--layout", "PP=4", "--batch", "data/batches/eight-shapes.json"),
 ] + [("plan", PROFILE, "--cluster", CLUSTER, "--gpus", "4", "--global-batch", "16", "--pin", "PP=4", "--schedule", name)
      for name in SCHEDULES]
