@@ -1,4 +1,5 @@
-// A plan file as JSON, for readers of parts of it; what else was given is refused as load_plan does.
+// A plan file as JSON, for readers of parts of it; what else was given is refused as load_plan
+// does.
 #pragma once
 
 #include <string>
