@@ -295,7 +295,7 @@ std::string Options::nearest_option(const std::string& name, const std::string& 
   const std::size_t digits = plain.find_last_not_of("0123456789") + 1;
   const bool has_number = digits > 1 && digits < plain.size() &&
                           !key_called(plain.substr(0, digits)).empty();  // "--tp2"
-  const std::string planned =
+  std::string planned =
       has("--pin") ? ""
       : has_number ? help_of_plan("--" + plain.substr(0, digits), plain.substr(digits), usage_)
                    : help_of_plan(name, value, usage_);
