@@ -120,11 +120,16 @@ Availability in_types_of(const PlanBook& book, Availability recording, const std
                     joined(recording.types, "=0..8,") + "=0..8 -o book.json");
   }
   std::vector<std::size_t> place;  // in the book, by type of the recording
+  const std::string types = joined(book.types, ", ");
   for (const std::string& type : recording.types) {
     const auto found = std::find(book.types.begin(), book.types.end(), type);
     if (found == book.types.end()) {
-      throw_bad_input(file + ": the book has no devices of type '" + type + "'; its types are " +
-                      joined(book.types, ", "));
+      std::string none = file;
+      none += ": the book has no devices of type '";
+      none += type;
+      none += "'; its types are ";
+      none += types;
+      throw_bad_input(none);
     }
     place.push_back(static_cast<std::size_t>(found - book.types.begin()));
   }
