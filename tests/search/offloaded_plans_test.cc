@@ -247,6 +247,13 @@ TEST_CASE("of nodes with the same devices the first host that is described count
   CHECK_FALSE(host_of(f.cluster, "other"));
 }
 
+ClusterSpec random_hosts(Random& random) {
+  ClusterSpec cluster = testing::random_cluster(random, random.between(1, 2), 2);
+  cluster.node_types[0].host = HostOfNode{
+      Bytes{random.between(500, 20'000)}, {1e6 * random.between(1, 1000)}, 2, random.coin(), 0};
+  return cluster;
+}
+
 // What `plan` asks where something fits without offload, whose step is the limit.
 TEST_CASE("a search for what is faster finds the fastest of all, or nothing") {
   int found = 0;
@@ -254,9 +261,7 @@ TEST_CASE("a search for what is faster finds the fastest of all, or nothing") {
     Random random(seed + 1'000);
     CAPTURE(seed);
     const ModelProfile model = testing::random_model(random, random.between(3, 6));
-    ClusterSpec cluster = testing::random_cluster(random, random.between(1, 2), 2);
-    cluster.node_types[0].host = HostOfNode{
-        Bytes{random.between(500, 20'000)}, {1e6 * random.between(1, 1000)}, 2, random.coin(), 0};
+    const ClusterSpec cluster = random_hosts(random);
     SearchRequest request;
     request.gpus = random.between(1, device_count(cluster));
     request.global_batch = random.between(4, 12);
@@ -286,9 +291,7 @@ TEST_CASE("with all bounds the search finds what it finds without") {
     Random random(seed);
     CAPTURE(seed);
     const ModelProfile model = testing::random_model(random, random.between(3, 6));
-    ClusterSpec cluster = testing::random_cluster(random, random.between(1, 2), 2);
-    cluster.node_types[0].host = HostOfNode{
-        Bytes{random.between(500, 20'000)}, {1e6 * random.between(1, 1000)}, 2, random.coin(), 0};
+    const ClusterSpec cluster = random_hosts(random);
     SearchRequest request;
     request.gpus = random.between(1, 4);
     request.gpus = std::min(request.gpus, device_count(cluster));

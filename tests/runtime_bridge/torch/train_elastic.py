@@ -22,17 +22,18 @@ from train_processes import LIMIT, wait_until  # pylint: disable=wrong-import-po
 
 
 class TrainElastic(train_processes.TrainingJobs):
-    def book(self):
-        for name, value in (("profile", train_processes.profile("float64")),
-                            ("cluster", train_processes.cluster(4))):
+    def book_of(self, profile, cluster, gpus):
+        for name, value in (("profile", profile), ("cluster", cluster)):
             with open(self.path(f"{name}.json"), "w", encoding="utf-8") as file:
                 json.dump(value, file)
         book = self.path("book.json")
         subprocess.run([train_processes.PENSTOCK, "plan", self.path("profile.json"), "--cluster",
                         self.path("cluster.json"), "--for", "penstock", "--global-batch", "8",
-                        "--gpus", "1..4", "-o", book], check=True, timeout=LIMIT,
-                       capture_output=True)
+                        "--gpus", gpus, "-o", book], check=True, timeout=LIMIT, capture_output=True)
         return book
+
+    def book(self):
+        return self.book_of(train_processes.profile("float64"), train_processes.cluster(4), "1..4")
 
     def command(self, book, *options):
         return [train_processes.PENSTOCK, "train", "--book", book, "--data", self.path("data.txt"),
@@ -94,15 +95,7 @@ class TrainElastic(train_processes.TrainingJobs):
         cluster["node_types"] = [{"name": name, "device_type": name, "devices": devices}
                                  for name, devices in (("slow", 1), ("fast", 2))]
         cluster["nodes"] = [{"node_type": name, "count": 1} for name in ("slow", "fast")]
-        for name, value in (("profile", profile), ("cluster", cluster)):
-            with open(self.path(f"{name}.json"), "w", encoding="utf-8") as file:
-                json.dump(value, file)
-        book = self.path("book.json")
-        subprocess.run([train_processes.PENSTOCK, "plan", self.path("profile.json"), "--cluster",
-                        self.path("cluster.json"), "--for", "penstock", "--global-batch", "8",
-                        "--gpus", "slow=0..1,fast=0..2", "-o", book], check=True, timeout=LIMIT,
-                       capture_output=True)
-        return book
+        return self.book_of(profile, cluster, "slow=0..1,fast=0..2")
 
     OF_TYPES = ("--ranks", "3", "--ranks-of", "slow=1,fast=2", "--steps", "4")
 
