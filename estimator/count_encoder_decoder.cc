@@ -11,6 +11,7 @@
 #include <cmath>
 #include <vector>
 
+#include "estimator/attention_passes.h"
 #include "estimator/count_of_rank.h"
 #include "estimator/layer_shapes.h"
 
@@ -19,10 +20,8 @@ namespace {
 
 using Count = std::int64_t;
 
-constexpr double kPassesOverHidden = 5.0, kEagerPassesOverHidden = 6.0;
-constexpr double kPassesOverScores = 8.0, kFusedPassesOverScores = 5.0;
-constexpr double kRowBytes = 4.0;
-constexpr double kFusedBackward = 2.5, kKeptBackward = 2.0;
+// One norm and one residual: half of a layer's.
+constexpr double kCrossPasses = 5.0, kEagerCrossPasses = 6.0;
 
 Bytes encoder_output(const EncoderDecoder& model, const PairKey& key) {
   return whole(tokens(key.encoder) * model.encoder.hidden * key.encoder.element_bytes /
@@ -77,7 +76,7 @@ void add_cross_work(const Architecture& half, const PairKey& key, SectionCounts&
   const double scores = score_flops(half, key);
   layer.forward.scores += scores;
   layer.backward.scores += (keeps_scores(key) ? kKeptBackward : kFusedBackward) * scores;
-  const double passes = key.decoder.eager ? kEagerPassesOverHidden : kPassesOverHidden;
+  const double passes = key.decoder.eager ? kEagerCrossPasses : kCrossPasses;
   const double elements = passes * h / divided(key.decoder) * tokens(key.decoder) +
                           2.0 * width * (tokens(key.decoder) + 2.0 * tokens(key.encoder));
   const double weights = key.decoder.eager ? 4.0 * h * width : 0.0;

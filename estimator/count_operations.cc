@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "estimator/attention_passes.h"
 #include "estimator/count_of_rank.h"
 #include "estimator/divided_sequences.h"
 #include "estimator/layer_shapes.h"
@@ -25,18 +26,11 @@ using Count = std::int64_t;
 // Passes over tensors between the matrix products; docs/estimates.md lists them.
 constexpr double kPassesOverHidden = 10.0;       // two norms and two residuals, fused
 constexpr double kEagerPassesOverHidden = 12.0;  // one kernel per operation, casts and copies
-// Of kept scores: scale, mask, softmax and dropout, one after the other or as two kernels
-// (Megatron's fused softmax).
-constexpr double kPassesOverScores = 8.0, kFusedPassesOverScores = 5.0;
 // Over the logits, as 4-byte numbers: eager, and with a loss that is one kernel.
 constexpr double kHeadPassesForward = 8.0, kFusedHeadPassesForward = 4.0;
 constexpr double kHeadPassesBackward = 3.0, kFusedHeadPassesBackward = 2.0;
 constexpr double kPassesOverHeadInput = 6.0;
 constexpr int kLogitBytes = 4;
-constexpr double kRowBytes = 4.0;
-// Backward of fused attention computes the scores again: five products for two.
-constexpr double kFusedBackward = 2.5;
-constexpr double kKeptBackward = 2.0;
 
 // PyTorch gathers and scatters along the first dimension; sequences are the second, so that what
 // arrives or leaves is copied (torch/distributed/_functional_collectives.py, all_gather_tensor and
