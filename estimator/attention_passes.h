@@ -5,10 +5,12 @@ namespace penstock {
 
 // Of kept scores: scale, mask, softmax and dropout, one after the other or as two kernels
 // (Megatron's fused softmax).
-inline constexpr double kPassesOverScores = 8.0, kFusedPassesOverScores = 5.0;
+inline constexpr double kPassesOverScores = 8.0;
+inline constexpr double kFusedPassesOverScores = 5.0;
 // Of fused attention, kept per row of scores.
 inline constexpr double kRowBytes = 4.0;
 // Backward of fused attention computes the scores again: five products for two.
-inline constexpr double kFusedBackward = 2.5, kKeptBackward = 2.0;
+inline constexpr double kFusedBackward = 2.5;
+inline constexpr double kKeptBackward = 2.0;
 
 }  // namespace penstock
