@@ -14,6 +14,7 @@
 #include "report/distinct_plans.h"
 #include "report/fit_lines.h"
 #include "report/measures.h"
+#include "report/memory_risk.h"
 #include "report/plan_table.h"
 #include "report/simpler_plan.h"
 #include "report/table.h"
@@ -55,6 +56,12 @@ std::string memory_text(const Evaluation& evaluation) {
   return fmt::format("; {} of {} GiB on the fullest rank", gib(fullest.memory.total()),
                      gib(fullest.capacity));
 }
+
+// What may be left out where there is little room.
+struct Room {
+  std::size_t plans = 5;
+  bool blanks = true, legend = true, rerun = true, simpler = true;
+};
 
 // What the columns have to show, over all rows.
 struct Shown {
@@ -173,23 +180,69 @@ std::string not_modelled_of(const PlanAnswer& about) {
 }
 
 // By its number where the table has it.
+std::string name_of(const SearchResult& result, const std::vector<std::size_t>& rows,
+                    std::size_t place) {
+  const auto row = std::find(rows.begin(), rows.end(), place);
+  if (row != rows.end()) return fmt::format("plan {}", row - rows.begin() + 1);
+  const Plan& plan = result.best[place].plan;
+  return fmt::format("{}{}, mbs {}{}", degrees_text(plan),
+                     plan.chunks > 1 ? fmt::format(", VP {}", plan.chunks) : "",
+                     micro_batch_size_text(plan), plan.pipeline > 1 ? ", " + plan.schedule : "");
+}
+
+// How much longer a step takes than with plan 1.
+std::string longer_of(const SearchResult& result, std::size_t place) {
+  return percent(more_speed(result.best[place].evaluation.step_time,
+                            result.best.front().evaluation.step_time));
+}
+
 std::string simpler_of(const SearchResult& result, const std::vector<std::size_t>& rows) {
   const auto place = simpler_plan(result.best);
   if (!place) return "";
-  const RankedPlan& best = result.best.front();
-  const auto& [plan, evaluation] =
-      std::tie(result.best[*place].plan, result.best[*place].evaluation);
-  const auto row = std::find(rows.begin(), rows.end(), *place);
-  const std::string name =
-      row != rows.end()
-          ? fmt::format("plan {}", row - rows.begin() + 1)
-          : fmt::format("{}{}, mbs {}{}", degrees_text(plan),
-                        plan.chunks > 1 ? fmt::format(", VP {}", plan.chunks) : "",
-                        micro_batch_size_text(plan), plan.pipeline > 1 ? ", " + plan.schedule : "");
-  const std::string what = fmt::format("{} ({})", name, simpler_in(plan, best.plan));
-  const std::string longer = percent(more_speed(evaluation.step_time, best.evaluation.step_time));
+  const std::string what =
+      fmt::format("{} ({})", name_of(result, rows, *place),
+                  simpler_in(result.best[*place].plan, result.best.front().plan));
+  const std::string longer = longer_of(result, *place);
   if (longer == percent(0)) return fmt::format("As fast and simpler: {}.", what);
   return fmt::format("Nearly as fast and simpler: {}; a step takes {} longer.", what, longer);
+}
+
+// The first plan with room for what estimates of memory were too small by, if plan 1 has none.
+std::optional<std::size_t> roomier_of(const SearchResult& result, const PlanAnswer& about) {
+  if (!about.memory_is_estimated || fits_with_margin(result.best.front().evaluation)) return {};
+  return roomier_plan(result.best);
+}
+
+std::string memory_risk_of(const SearchResult& result, const std::vector<std::size_t>& rows,
+                           const PlanAnswer& about) {
+  const Evaluation& best = result.best.front().evaluation;
+  if (!about.memory_is_estimated || fits_with_margin(best)) return "";
+  const auto place = roomier_of(result, about);
+  if (!place) {
+    return fmt::format("{}; --reserve-gib {} leaves room for that.", memory_risk_words(),
+                       reserve_with_margin(best));
+  }
+  return fmt::format("{}; {} would fit, {} slower.", memory_risk_words(),
+                     name_of(result, rows, *place), longer_of(result, *place));
+}
+
+// The plans of the table: the fastest that differ, and those that the sentences name in place of
+// the last ones.
+std::vector<std::size_t> rows_of(const SearchResult& result, const PlanAnswer& about,
+                                 const Room& room) {
+  std::vector<std::size_t> rows = distinct_plans(result.best, room.plans);
+  const auto simpler = room.simpler ? simpler_plan(result.best) : std::nullopt;
+  std::size_t replaceable = rows.size();
+  for (const auto& named : {roomier_of(result, about), simpler}) {
+    if (!named || std::find(rows.begin(), rows.end(), *named) != rows.end()) continue;
+    if (rows.size() < room.plans) {
+      rows.push_back(*named);
+    } else if (replaceable > 1) {
+      rows[--replaceable] = *named;
+    }
+  }
+  std::sort(rows.begin(), rows.end());
+  return rows;
 }
 
 std::string next_of(const PlanAnswer& about, bool is_short) {
@@ -216,15 +269,9 @@ std::string rivals_of(const SearchResult& result, const PlanAnswer& about) {
   return out;
 }
 
-// What may be left out where there is little room.
-struct Room {
-  std::size_t plans = 5;
-  bool blanks = true, legend = true, rerun = true, simpler = true;
-};
-
 std::string answer_in(const SearchResult& result, const PlanAnswer& about, const Room& room) {
   const RankedPlan& best = result.best.front();
-  const std::vector<std::size_t> rows = distinct_plans(result.best, room.plans);
+  const std::vector<std::size_t> rows = rows_of(result, about, room);
   const TextTable table = table_of(result, rows, about);
   const std::string blank = room.blanks ? "\n" : "";
   const auto text = [&](const std::string& words) {
@@ -232,6 +279,7 @@ std::string answer_in(const SearchResult& result, const PlanAnswer& about, const
   };
   return text(about.question) + '\n' + text(plan_sentence(best.plan, best.evaluation, about)) +
          text(about.faster_otherwise) + text(not_modelled_of(about)) +
+         text(memory_risk_of(result, rows, about)) +
          (room.simpler ? text(simpler_of(result, rows)) : "") +
          (about.training ? text(training_sentence(*about.training)) : "") + '\n' +
          table.text(about.width) +

@@ -27,6 +27,13 @@ struct Question {
   SearchRequest request;
   std::optional<Duration> budget;
 
+  // Whether no measured profile and no measured peak says what memory is: fitting peaks always fits
+  // the reserve.
+  [[nodiscard]] bool has_estimated_memory() const {
+    const auto& calibration = cluster.value.calibration;
+    return estimated && !(calibration && calibration->memory.reserve);
+  }
+
   [[nodiscard]] PlanInputs inputs() const {
     return {&profile.value, &cluster.value, executor, reserve};
   }

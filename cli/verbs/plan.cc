@@ -198,6 +198,7 @@ PlanAnswer about_of(const Question& question, const SearchResult& result, const 
   about.gpus = question.request.gpus;
   about.flops = model_flops_of(question, result.best.front().plan.sequence_length);
   about.not_modelled = not_modelled_here(question);
+  about.memory_is_estimated = question.has_estimated_memory();
   about.rivals = winner.rivals;
   about.training = winner.training;
   about.most_plans = static_cast<std::size_t>(question.request.top) / kTwins;

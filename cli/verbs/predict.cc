@@ -27,6 +27,7 @@
 #include "core/values/error.h"
 #include "core/values/json_reader.h"
 #include "costmodel/price_stages.h"
+#include "report/memory_risk.h"
 #include "report/plan_answer.h"
 #include "report/reasons.h"
 #include "report/result_json.h"
@@ -231,6 +232,11 @@ std::string uneven_words(const Plan& plan) {
       below > 0 ? fmt::format("{} or {}", below, below + round) : std::to_string(round));
 }
 
+std::string risk_words(const Question& question, const EvaluatedPlan& evaluated) {
+  if (!question.has_estimated_memory() || fits_with_margin(evaluated.evaluation)) return "";
+  return " " + memory_risk_words() + "; that would not fit.";
+}
+
 // What was asked, and whether it fits, before any table.
 std::string verdict_of(const Asked& asked, const Layout& layout, const EvaluatedPlan& evaluated,
                        Screen screen) {
@@ -243,7 +249,7 @@ std::string verdict_of(const Asked& asked, const Layout& layout, const Evaluated
   const std::string verdict = evaluated.why_not
                                   ? fmt::format("Does NOT fit ({}). With enough memory: {}",
                                                 reason_text(*evaluated.why_not), sentence)
-                                  : "Fits: " + sentence;
+                                  : "Fits: " + sentence + risk_words(asked.question, evaluated);
   const std::string counted = about.flops && sentence.find("MFU") != std::string::npos
                                   ? fmt::format(" MFU counts {}.", text_of(about.flops->convention))
                                   : std::string();

@@ -1,6 +1,8 @@
 #include "report/plan_answer.h"
 
+#include <algorithm>
 #include <sstream>
+#include <string>
 
 #include <doctest/doctest.h>
 
@@ -85,7 +87,10 @@ TEST_CASE("a simpler plan that is nearly as fast is named above the table, if th
   const std::string wide = plan_answer(full_result(), about(140));
   CHECK(wide.find("\nAs fast and simpler: plan 5 (schedule 1f1b).\n\n#") != std::string::npos);
   PlanAnswer few = about(140);
-  few.most_plans = 3;
+  few.most_plans = 3;  // it takes the last row
+  CHECK(plan_answer(full_result(), few).find("simpler: plan 3 (schedule 1f1b).") !=
+        std::string::npos);
+  few.most_plans = 1;
   CHECK(plan_answer(full_result(), few)
             .find("simpler: TP 1 x PP 2 x DP 3, VP 2, mbs 2, 1f1b (schedule 1f1b).") !=
         std::string::npos);
@@ -128,4 +133,29 @@ TEST_CASE("a search that was stopped proves nothing") {
   const std::string text = plan_answer(result, about(100));
   CHECK(text.find("The search was stopped: a better plan may exist.") != std::string::npos);
   CHECK(text.find("Proven") == std::string::npos);
+}
+
+// 40 x 0.07 / 1.07 = 2.6 GiB of reserve.
+TEST_CASE("where an estimate of the memory may be too small, a plan with room is named") {
+  SearchResult result = full_result();
+  PlanAnswer words = about(100);
+  words.memory_is_estimated = true;
+  const auto says = [&](const std::string& text) {
+    std::string answer = plan_answer(result, words);
+    std::replace(answer.begin(), answer.end(), '\n', ' ');
+    return answer.find(text) != std::string::npos;
+  };
+  CHECK_FALSE(says("Memory may be"));  // 30 of 40 GiB
+  for (RankedPlan& ranked : result.best) ranked.evaluation.ranks[0] = tests::rank(80, 38);
+  CHECK(
+      says("up to 7 % above the estimate, as in published runs; --reserve-gib 3 leaves room for "
+           "that. "));
+  result.best[1].evaluation.ranks[0] = tests::rank(80, 30);
+  result.best[1].evaluation.step_time = std::chrono::milliseconds(103);
+  CHECK(says("plan 2 would fit, 3.0 % slower. "));
+  std::swap(result.best[1], result.best[7]);  // the last of eight takes the last row
+  CHECK(says("would fit, 3.0 % slower. "));
+  CHECK(says(" 103 ms "));
+  words.memory_is_estimated = false;
+  CHECK_FALSE(says("Memory may be"));
 }
