@@ -115,6 +115,15 @@ int DeviceLayout::domain_size(int level, int device) const {
   return std::min(run.step, run.block - in_block / run.step * run.step);
 }
 
+int DeviceLayout::end_of_domain(int level, int device) const {
+  if (level < 0) return device + 1;
+  const Level& at = levels_[static_cast<std::size_t>(level)];
+  if (at.runs.empty()) return devices_;
+  const Run& run = run_of(at, device);
+  const int in_block = (device - run.first_device) % run.block;
+  return device - in_block + std::min((in_block / run.step + 1) * run.step, run.block);
+}
+
 int DeviceLayout::type_of(int device) const {
   auto nodes = nodes_.end() - 1;
   while (nodes != nodes_.begin() && nodes->first_device > device) --nodes;

@@ -18,6 +18,8 @@ class DeviceLayout {
   [[nodiscard]] int domain(int level, int device) const;
   // How many devices lie in the domain of `device`.
   [[nodiscard]] int domain_size(int level, int device) const;
+  // The first device behind the domain of `device`.
+  [[nodiscard]] int end_of_domain(int level, int device) const;
   // The innermost level that spans both.
   [[nodiscard]] int level_between(int device, int other) const;
   // The device type, as an index into the cluster's.

@@ -272,24 +272,27 @@ std::vector<TypeOnLevel> types_on(const DeviceLayout& layout, const std::vector<
   return types;
 }
 
+// Domains are intervals, so whole ones are passed at once where the devices follow one another.
 GroupLevel group_level(const DeviceLayout& layout, const std::vector<int>& devices, int level) {
   GroupLevel shape{
       .most = 0, .least = static_cast<int>(devices.size()), .members = 0, .beside = 1, .types = {}};
-  int domain = -1, inner = -1, rings_in_domain = 0, devices_in_inner = 0;
-  for (const int device : devices) {
-    if (const int of_device = layout.domain(level, device); of_device != domain) {
-      if (domain >= 0) shape.least = std::min(shape.least, rings_in_domain);
-      domain = of_device;
+  const bool is_run = devices.back() - devices.front() + 1 == static_cast<int>(devices.size());
+  int end = 0, rings_in_domain = 0;  // of the domain that was looked at last
+  for (auto at = devices.begin(); at != devices.end();) {
+    if (*at >= end) {
+      if (end > 0) shape.least = std::min(shape.least, rings_in_domain);
+      end = layout.end_of_domain(level, *at);
       rings_in_domain = 0;
     }
-    if (const int of_device = layout.domain(level - 1, device); of_device != inner) {
-      inner = of_device;
-      devices_in_inner = 0;
-      ++rings_in_domain;
-      shape.beside = std::max(shape.beside, layout.domain_size(level - 1, device));
-    }
-    shape.members = std::max(shape.members, ++devices_in_inner);
+    const int inner_end = layout.end_of_domain(level - 1, *at);
+    const auto next =
+        is_run ? at + std::min<std::ptrdiff_t>(inner_end - *at, devices.end() - at)
+               : std::find_if(at + 1, devices.end(), [=](int one) { return one >= inner_end; });
+    ++rings_in_domain;
+    shape.beside = std::max(shape.beside, layout.domain_size(level - 1, *at));
+    shape.members = std::max(shape.members, static_cast<int>(next - at));
     shape.most = std::max(shape.most, rings_in_domain);
+    at = next;
   }
   shape.least = std::min(shape.least, rings_in_domain);
   return shape;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <map>
+#include <mutex>
 #include <utility>
 
 namespace penstock {
@@ -50,6 +51,11 @@ std::vector<int> in_all_copies(const Plan& plan, int stage) {
   return stages;
 }
 
+struct PlanWiring::KnownTies {
+  std::mutex mutex;
+  std::map<std::vector<int>, std::vector<Collective>> groups;  // by ranks
+};
+
 PlanWiring::PlanWiring(const ClusterSpec& cluster, const Plan& plan)
     : plan_(plan),
       places_(cluster, plan),
@@ -57,7 +63,8 @@ PlanWiring::PlanWiring(const ClusterSpec& cluster, const Plan& plan)
       tensor_ranks_(
           inner_ranks_.begin(),
           inner_ranks_.begin() + std::min<std::ptrdiff_t>(plan.tensor, std::ssize(inner_ranks_))),
-      all_devices_{group_shape(places_.layout(), places_.all_devices()), 1} {
+      all_devices_{group_shape(places_.layout(), places_.all_devices()), 1},
+      known_ties_(std::make_shared<KnownTies>()) {
   find_links();
   find_weight_groups();
 }
@@ -263,8 +270,19 @@ int PlanWiring::most_in_one_domain(int rank, int level) const {
 }
 
 std::vector<Collective> PlanWiring::tied_groups(const std::vector<int>& ranks) const {
+  if (ranks.size() < 2) return {};
+  {
+    const std::scoped_lock lock(known_ties_->mutex);
+    const auto known = known_ties_->groups.find(ranks);
+    if (known != known_ties_->groups.end()) return known->second;
+  }
+  std::vector<Collective> groups = find_tied_groups(ranks);
+  const std::scoped_lock lock(known_ties_->mutex);
+  return known_ties_->groups.try_emplace(ranks, std::move(groups)).first->second;
+}
+
+std::vector<Collective> PlanWiring::find_tied_groups(const std::vector<int>& ranks) const {
   std::vector<Collective> groups;
-  if (ranks.size() < 2) return groups;
   std::vector<int> devices(ranks.size());
   for (int d = 0; d < plan_.data; ++d) {
     for (const int inner : inner_ranks_) {

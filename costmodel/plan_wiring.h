@@ -2,6 +2,7 @@
 // model, the cuts nor any size, so plans that differ in those share it.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "core/values/cluster.h"
@@ -73,7 +74,8 @@ class PlanWiring {
   }
   [[nodiscard]] const Collective& all_devices() const { return all_devices_; }
   // One device of each of these ranks, of one replica and inner rank; the others' groups lie
-  // beside it and share its wires.
+  // beside it and share its wires. Kept once they are asked for, by any thread: all replicas are
+  // looked at, and few ranks are ever tied.
   [[nodiscard]] std::vector<Collective> tied_groups(const std::vector<int>& ranks) const;
 
  private:
@@ -89,6 +91,7 @@ class PlanWiring {
   // Of ascending devices, one of many such groups that work at the same time.
   [[nodiscard]] Collective one_of_many(const std::vector<int>& devices,
                                        const std::vector<int>& ranks) const;
+  [[nodiscard]] std::vector<Collective> find_tied_groups(const std::vector<int>& ranks) const;
   [[nodiscard]] int most_in_one_domain(int rank, int level) const;
   template <class Visit>
   void for_each_pair(int rank, int next, Visit visit) const;
@@ -102,6 +105,8 @@ class PlanWiring {
   std::vector<std::vector<Collective>> expert_groups_, expert_shard_groups_,
       same_expert_shard_groups_;
   Collective all_devices_;
+  struct KnownTies;
+  std::shared_ptr<KnownTies> known_ties_;  // copies have the same
 };
 
 }  // namespace penstock

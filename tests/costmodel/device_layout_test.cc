@@ -29,11 +29,14 @@ std::string domains(const ClusterSpec& cluster, int level) {
   for (int d = 0; d < device_count(cluster); ++d) {
     text += std::to_string(layout.domain(level, d));
     const int size = layout.domain_size(level, d);
-    int counted = 0;
+    int counted = 0, end = 0;
     for (int o = 0; o < device_count(cluster); ++o) {
-      counted += layout.domain(level, o) == layout.domain(level, d) ? 1 : 0;
+      if (layout.domain(level, o) != layout.domain(level, d)) continue;
+      ++counted;
+      end = o + 1;
     }
     CHECK(size == counted);
+    CHECK(layout.end_of_domain(level, d) == end);
   }
   return text;
 }
