@@ -118,7 +118,8 @@ class Search {
         shared_(inputs.executor),
         tally_(request.faster_than ? no_leaders()
                                    : Incumbents(is_book() ? 1 : std::max(request.top, kFewestKept),
-                                                budgets_of(request, space_))) {
+                                                budgets_of(request, space_)),
+               has_many_sizes()) {
     tally_.rejected = space_.rejected;
   }
 
@@ -372,8 +373,8 @@ class Search {
     // Those of many chunks are many: they take nothing from the others.
     const std::vector<Found> known =
         is_book() ? tally_.incumbents.fastest_per_budget() : tally_.incumbents.best();
-    lead_by_cuts(inputs_, request_, known, tally_.contenders, leaders, asked_to_stop_);
-    lead_by_cuts(inputs_, request_, known, tally_.contenders_of_more_chunks, leaders,
+    lead_by_cuts(inputs_, request_, known, tally_.contenders.sorted(), leaders, asked_to_stop_);
+    lead_by_cuts(inputs_, request_, known, tally_.contenders_of_more_chunks.sorted(), leaders,
                  asked_to_stop_);
     const auto add_to = [](std::vector<Found>& list, const Found& leader) {
       const bool listed = std::any_of(list.begin(), list.end(),

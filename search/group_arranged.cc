@@ -73,12 +73,13 @@ void GroupArranged::run(const ScheduleKind& kind, Plan& plan, const std::vector<
 }
 
 void GroupArranged::try_candidate(const ScheduleKind& kind, const Plan& plan) {
-  std::optional<DividedTables> kept_on_last;
-  if (facts_of(kind.rule).last_rank_keeps)
-    kept_on_last.emplace(work_.prices.tables(), work_.prices_of_kept().tables(), plan);
-  const StagePricing pricing = price_stages(
-      *work_.inputs.profile, *work_.wiring_of(plan), plan,
-      kept_on_last ? kept_on_last->tables() : work_.prices.tables(), kind.splits_backward());
+  std::optional<StagePricing> own;
+  if (facts_of(kind.rule).last_rank_keeps) {
+    const DividedTables kept_on_last(work_.prices.tables(), work_.prices_of_kept().tables(), plan);
+    own = price_stages(*work_.inputs.profile, *work_.wiring_of(plan), plan, kept_on_last.tables(),
+                       kind.splits_backward());
+  }
+  const StagePricing& pricing = own ? *own : work_.pricing_of(plan);
   HeldCounts most;
   if (kind.is_automatic() && kind.limit_in_ranks == 0) {
     const auto room =

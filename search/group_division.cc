@@ -28,6 +28,17 @@ bool may_divide(const SearchRequest& request, const std::string& mode) {
          (divided == DividedRecompute::kOneNumber && mode == "full");
 }
 
+// On any of the plan's types.
+double least_ns_per_byte_of(const Plan& plan, const RankSums& kept, const RankSums& again,
+                            BackwardKind backward) {
+  double least = least_ns_per_byte(kept[0], again[0], backward);
+  for (int rank = 1; rank < plan.pipeline && plan.is_mixed(); ++rank) {
+    const bool is_known = &kept[rank] == &kept[rank - 1] && &again[rank] == &again[rank - 1];
+    if (!is_known) least = std::min(least, least_ns_per_byte(kept[rank], again[rank], backward));
+  }
+  return least;
+}
+
 }  // namespace
 
 RecomputeRule recompute_rule(const SearchRequest& request) {
@@ -129,17 +140,27 @@ bool GroupDivision::can_be_divided(const Plan& plan, const StageMemory& memory,
   });
 }
 
-bool GroupDivision::all_are_slower(const Plan& plan, const StageMemory& memory,
-                                   const HeldCounts& held, const RankSums& kept, Duration slowest) {
-  if (rule_ != RecomputeRule::kPerStage) return false;
+GroupDivision::Within GroupDivision::divided_within(const Plan& plan, const StageMemory& memory,
+                                                    const HeldCounts& held, const RankSums& kept,
+                                                    const std::vector<int>& balanced,
+                                                    Duration slowest) {
+  if (rule_ != RecomputeRule::kPerStage) return Within::kMaybe;
   const BackwardKind backward = find_schedule(plan.schedule)->backward;
-  return std::all_of(modes_.begin(), modes_.end(), [&](Mode& mode) {
+  Within within = Within::kNoneFits;
+  for (Mode& mode : modes_) {
     const GroupPrices& prices = prices_of(mode);
-    if (!prices.why_not().empty()) return false;
+    if (!prices.why_not().empty()) continue;
     const RecomputeSums sums = sums_of(mode, kept);
     const RecomputeAsNeeded as_needed(sums, memory, held, plan, backward, rule_);
-    return as_needed.balanced_within(slowest) == RecomputeAsNeeded::Within::kNo;
-  });
+    const auto of_mode = as_needed.balanced_within(slowest);
+    if (of_mode == RecomputeAsNeeded::Within::kYes) return Within::kMaybe;
+    if (of_mode == RecomputeAsNeeded::Within::kNo) within = Within::kAllAreSlower;
+    // Where a stage gets smaller as it grows, cuts may fit that were not found.
+    if (of_mode == RecomputeAsNeeded::Within::kNoneFit && as_needed.fits_somehow(balanced)) {
+      return Within::kMaybe;
+    }
+  }
+  return within;
 }
 
 Duration GroupDivision::bound_of(const Plan& plan, const RankSums& kept, const HeldCounts& held) {
@@ -183,7 +204,7 @@ Duration GroupDivision::least_with_cuts(const Plan& plan, const StageMemory& mem
     const GroupPrices& prices = prices_of(mode);
     if (!prices.why_not().empty()) continue;
     auto& ns_per_byte = mode.ns_per_byte[static_cast<std::size_t>(backward)];
-    if (!ns_per_byte) ns_per_byte = least_ns_per_byte(kept[0], prices.sums()[0], backward);
+    if (!ns_per_byte) ns_per_byte = least_ns_per_byte_of(plan, kept, prices.sums(), backward);
     const RecomputeSavings savings(kept, prices.sums(), held, plan, backward, *ns_per_byte);
     std::int64_t longest = 0;
     std::int64_t fill = 0;

@@ -56,10 +56,11 @@ class GroupDivision {
   // Whether divided() finds one, for plans of several stages per rank.
   bool can_be_divided(const Plan& plan, const StageMemory& memory, const HeldCounts& held,
                       const RankSums& kept, const std::vector<int>& balanced);
-  // Of one stage per rank: for every mode divided() finds one, whose slowest stage takes longer
-  // than this for a micro-batch.
-  bool all_are_slower(const Plan& plan, const StageMemory& memory, const HeldCounts& held,
-                      const RankSums& kept, Duration slowest);
+  // Of one stage per rank: whether divided() finds any whose slowest stage takes no longer than
+  // this for a micro-batch, only slower ones, or none.
+  enum class Within { kNoneFits, kAllAreSlower, kMaybe };
+  Within divided_within(const Plan& plan, const StageMemory& memory, const HeldCounts& held,
+                        const RankSums& kept, const std::vector<int>& balanced, Duration slowest);
   // What such a plan takes at least by compute; `held` may be empty.
   Duration bound_of(const Plan& plan, const RankSums& kept, const HeldCounts& held);
   // No such plan is faster, whatever its cuts; nothing when no mode has prices.

@@ -19,17 +19,15 @@ namespace penstock {
 
 bool GroupForms::try_as_needed(const ScheduleKind& kind, const Plan& plan,
                                const std::vector<int>& balanced, const HeldCounts& at_least,
-                               PlanCounts& counts) {
-  if (work_.over_memory || !work_.division.serves(kind)) return false;
+                               const Cuts& as_balanced, PlanCounts& counts) {
+  if (!has_others(kind) || !as_balanced.why_not) return false;
   const StageMemory memory = work_.memory_of(plan, at_least);
-  const Cuts cuts = choose_cuts(work_.prices.sums(), memory, plan, work_.backward, balanced, true);
-  if (!cuts.why_not) return false;
   if (const auto fits = fits_but_is_too_slow(plan, memory, at_least, balanced)) {
     if (*fits) {
       work_.note_possible();
       work_.result.bounded += static_cast<std::int64_t>(work_.placements.size());
     } else {
-      reject_over_memory(plan, balanced, *cuts.why_not);
+      reject_over_memory(plan, balanced, *as_balanced.why_not);
     }
     return true;
   }
@@ -37,7 +35,7 @@ bool GroupForms::try_as_needed(const ScheduleKind& kind, const Plan& plan,
   // With one stage per rank a form has the best cuts for mode "none", too.
   const bool keeps_all = (plan.chunks > 1 || forms.empty()) && may_fit(memory, plan);
   if (forms.empty() && !keeps_all) {
-    reject_over_memory(plan, balanced, *cuts.why_not);
+    reject_over_memory(plan, balanced, *as_balanced.why_not);
     return true;
   }
   const bool matters = std::any_of(forms.begin(), forms.end(), [&](const auto& form) {
@@ -66,19 +64,29 @@ std::optional<bool> GroupForms::fits_but_is_too_slow(Plan plan, const StageMemor
                                                      const std::vector<int>& balanced) {
   if (!work_.request.bounds) return std::nullopt;
   const bool in_book = work_.request.sizes.size() > 1;
-  if (!in_book && work_.may_lead(work_.any_cuts)) return std::nullopt;
-  if (plan.chunks == 1) {
-    const bool too_slow = slowest_stages_lose(plan, memory, at_least);
-    return too_slow ? std::optional(true) : std::nullopt;
-  }
+  if (plan.chunks == 1) return fits_but_stages_are_slow(plan, memory, at_least, balanced);
   // Several stages per rank keep their balanced cuts, and take longer the more they recompute.
   plan.cuts = balanced;
   if (in_book && plan.copies() == 1) return fits_but_loses_as_balanced(plan, memory, at_least);
-  if (work_.may_lead(work_.any_cuts)) return std::nullopt;
-  const Duration least =
-      compute_bound(work_.prices.sums(), plan, work_.backward, at_least, work_.inputs.executor);
-  if (work_.may_matter(least, kNoMemory) || may_fit(memory, plan)) return std::nullopt;
+  if (!loses_as_balanced(plan, memory, at_least) || may_fit(memory, plan)) return std::nullopt;
   return work_.division.can_be_divided(plan, memory, at_least, work_.prices.sums(), balanced);
+}
+
+// Whether no form of these cuts matters, nor would be kept as a contender for better ones.
+bool GroupForms::loses_as_balanced(const Plan& plan, const StageMemory& memory,
+                                   const HeldCounts& at_least) {
+  const auto matters = [&](Duration least) { return work_.may_matter(least, kNoMemory); };
+  const Duration held =
+      compute_bound(work_.prices.sums(), plan, work_.backward, at_least, work_.inputs.executor);
+  // A contender is weighed by its work alone.
+  bool contends = work_.may_be_contender(work_.by_compute(plan));
+  if (!contends && !matters(held)) return true;
+  // With two copies a rank does half of a stage's micro-batches; overlaps shorten the fill.
+  if (plan.copies() > 1 || work_.backward == BackwardKind::kMixed) return false;
+  const Duration divided =
+      work_.division.least_with_cuts(plan, memory, at_least, work_.prices.sums());
+  contends = contends && work_.may_be_contender(divided);
+  return !contends && !matters(std::max(held, divided));
 }
 
 // Of a book, which improves the cuts of few contenders: those do not matter whose balanced cuts are
@@ -92,32 +100,40 @@ std::optional<bool> GroupForms::fits_but_loses_as_balanced(const Plan& plan,
   return least < Duration::max();
 }
 
-bool GroupForms::slowest_stages_lose(const Plan& plan, const StageMemory& memory,
-                                     const HeldCounts& at_least) {
+// With one stage per rank, whose cuts go with what they recompute. Of a book those that contend for
+// better cuts are left out as well.
+std::optional<bool> GroupForms::fits_but_stages_are_slow(const Plan& plan,
+                                                         const StageMemory& memory,
+                                                         const HeldCounts& at_least,
+                                                         const std::vector<int>& balanced) {
   const Incumbents& incumbents = work_.incumbents();
-  const auto slowest =
-      incumbents.slowest_that_matters(work_.group.devices, work_.group.least_memory);
   const int full = first_load(plan).full;
-  return slowest && full > 0 &&
-         work_.division.all_are_slower(plan, memory, at_least, work_.prices.sums(),
-                                       *slowest / full);
+  auto slowest = incumbents.slowest_that_matters(work_.group.devices, work_.group.least_memory);
+  if (!slowest || full == 0) return std::nullopt;
+  if (work_.request.sizes.size() < 2) slowest = std::max(*slowest, work_.slowest_contender());
+  if (*slowest == Duration::max()) return std::nullopt;
+  switch (work_.division.divided_within(plan, memory, at_least, work_.prices.sums(), balanced,
+                                        *slowest / full)) {
+    case GroupDivision::Within::kAllAreSlower:
+      return true;
+    case GroupDivision::Within::kNoneFits:
+      if (!may_fit(memory, plan)) return false;
+      break;
+    case GroupDivision::Within::kMaybe:
+      break;
+  }
+  return std::nullopt;
 }
 
 GroupForms::Priced GroupForms::priced(const Plan& plan) {
-  std::optional<DividedTables> divided;
-  if (recompute_is_divided(plan)) divided = work_.division.tables_of(plan, work_.prices.tables());
-  const RankTables& tables = divided ? divided->tables() : work_.prices.tables();
-  return {price_stages(*work_.inputs.profile, *work_.wiring_of(plan), plan, tables,
+  if (!recompute_is_divided(plan)) {
+    return {&work_.pricing_of(plan), std::nullopt, work_.prices.recomputes()};
+  }
+  const DividedTables divided = work_.division.tables_of(plan, work_.prices.tables());
+  return {nullptr,
+          price_stages(*work_.inputs.profile, *work_.wiring_of(plan), plan, divided.tables(),
                        work_.backward != BackwardKind::kFused),
-          divided ? divided->recomputes() : work_.prices.recomputes()};
-}
-
-bool GroupForms::does_not_fit(const ScheduleKind& kind, const Plan& plan,
-                              const std::vector<int>& balanced, const HeldCounts& held) const {
-  if (work_.over_memory || !work_.division.serves(kind)) return false;
-  return choose_cuts(work_.prices.sums(), work_.memory_of(plan, held), plan, work_.backward,
-                     balanced, true)
-      .why_not.has_value();
+          divided.recomputes()};
 }
 
 void GroupForms::try_forms(Plan plan, const std::vector<int>& balanced, const HeldCounts& held) {
@@ -191,7 +207,8 @@ void GroupForms::try_one_of(const std::vector<GroupDivision::Divided>& forms,
       may_be_cut_better(plan);
       continue;
     }
-    const auto [pricing, recomputes] = priced(plan);
+    const Priced of_form = priced(plan);
+    const StagePricing& pricing = of_form.pricing();
     auto memory = memory_of_ranks(pricing.prices, held, work_.prices.reserve());
     over = work_.over_memory_as_held(plan, pricing.prices, memory);
     if (over) continue;
@@ -201,7 +218,7 @@ void GroupForms::try_one_of(const std::vector<GroupDivision::Divided>& forms,
     const Duration bound =
         step_bound(pricing.prices, plan, work_.backward, held, work_.inputs.executor);
     if (!work_.may_matter(bound, fullest) || (best && bound > best->step_time)) continue;
-    const auto summary = work_.simulated(plan, pricing, recomputes);
+    const auto summary = work_.simulated(plan, pricing, of_form.recomputes);
     if (!summary) continue;
     Found found{plan, step_time_of(*summary, work_.inputs.executor), fullest};
     if (!best || comes_before(found, *best)) best = std::move(found);

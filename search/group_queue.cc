@@ -23,17 +23,33 @@ std::size_t behind(std::size_t task) {
   return std::clamp<std::size_t>(task / 2, 2, kFurthestBehind);
 }
 
-// Far more than can be given better cuts; the slower half goes now and then.
 constexpr std::size_t kMostContenders = 1024;
 
-void keep_contenders(std::vector<Contender>& all, const std::vector<Contender>& more) {
-  all.insert(all.end(), more.begin(), more.end());
-  if (all.size() < 2 * kMostContenders) return;
-  sort_contenders(all);
-  all.resize(kMostContenders);
+void sort(std::vector<Contender>& contenders) {
+  std::stable_sort(
+      contenders.begin(), contenders.end(),
+      [](const Contender& a, const Contender& b) { return a.step_time < b.step_time; });
 }
 
 }  // namespace
+
+void Contenders::add(const std::vector<Contender>& more) {
+  all_.insert(all_.end(), more.begin(), more.end());
+  if (all_.size() >= 2 * kMostContenders) keep_fastest();
+}
+
+void Contenders::keep_fastest() {
+  sort(all_);
+  all_.resize(kMostContenders);
+  if (!in_book_) slowest_ = all_.back().step_time;
+}
+
+// Once some went, which others are here beyond the number that is kept depends on when they did.
+const std::vector<Contender>& Contenders::sorted() {
+  sort(all_);
+  if (slowest_ < Duration::max()) all_.resize(std::min(all_.size(), kMostContenders));
+  return all_;
+}
 
 GroupQueue::GroupQueue(const PlanInputs& inputs, const SearchRequest& request,
                        const SearchSpace& space, SearchShared& shared, SearchTally& tally,
@@ -44,7 +60,13 @@ GroupQueue::GroupQueue(const PlanInputs& inputs, const SearchRequest& request,
       shared_(shared),
       tally_(tally),
       progress_(progress) {
-  versions_.push_back({0, std::make_shared<const Incumbents>(tally.incumbents)});
+  push_version(0);
+}
+
+void GroupQueue::push_version(std::size_t groups) {
+  versions_.push_back(
+      {groups, std::make_shared<const Known>(Known{tally_.incumbents, tally_.contenders.slowest(),
+                                                   tally_.contenders_of_more_chunks.slowest()})});
 }
 
 void GroupQueue::run() {
@@ -88,7 +110,8 @@ std::optional<GroupQueue::Task> GroupQueue::take() {
   const auto known = version_of(known_to);
   for (; next_ < space_.groups.size() && !ended_; ++next_) {
     const CandidateGroup& group = space_.groups[next_];
-    if (!request_.bounds || known->may_matter(group.bound, group.devices, group.least_memory)) {
+    if (!request_.bounds ||
+        known->incumbents.may_matter(group.bound, group.devices, group.least_memory)) {
       task_groups_.push_back(next_);
       return Task{next_++, known};
     }
@@ -101,9 +124,9 @@ std::optional<GroupQueue::Task> GroupQueue::take() {
 }
 
 // The newest after at most so many groups. What tasks know only grows from one to the next.
-std::shared_ptr<const Incumbents> GroupQueue::version_of(std::size_t groups) {
+std::shared_ptr<const Known> GroupQueue::version_of(std::size_t groups) {
   while (versions_.size() > 1 && versions_[1].groups <= groups) versions_.pop_front();
-  return versions_.front().incumbents;
+  return versions_.front().known;
 }
 
 void GroupQueue::hand_in(std::size_t group, GroupResult result) {
@@ -126,10 +149,12 @@ void GroupQueue::merge(const GroupResult& result) {
   tally_.evaluated += static_cast<std::int64_t>(result.found.size());
   tally_.rejected.merge(result.rejected);
   tally_.least_possible = std::min(tally_.least_possible, result.least_possible);
-  keep_contenders(result.only_leaders_count ? tally_.contenders_of_more_chunks : tally_.contenders,
-                  result.contenders);
+  Contenders& contenders =
+      result.only_leaders_count ? tally_.contenders_of_more_chunks : tally_.contenders;
+  const Duration slowest = contenders.slowest();
+  contenders.add(result.contenders);
   tally_.arranged.insert(tally_.arranged.end(), result.arranged.begin(), result.arranged.end());
-  if (result.found.empty()) return;
+  if (result.found.empty() && contenders.slowest() == slowest) return;
   for (const Found& found : result.found) {
     if (result.only_leaders_count) {
       tally_.incumbents.add_if_it_leads(found, request_.sizes.size());
@@ -137,7 +162,7 @@ void GroupQueue::merge(const GroupResult& result) {
       tally_.incumbents.add(found);
     }
   }
-  versions_.push_back({merged_ + 1, std::make_shared<const Incumbents>(tally_.incumbents)});
+  push_version(merged_ + 1);
 }
 
 void GroupQueue::report() {

@@ -22,9 +22,31 @@
 
 namespace penstock {
 
+// Candidates that are yet to get better cuts. Far more than can be given some are kept; the slower
+// half goes now and then.
+class Contenders {
+ public:
+  // In a book slow ones stay, since every number of GPUs has its own: few of a large one, and many
+  // of a small one, are among the fastest.
+  explicit Contenders(bool in_book) : in_book_(in_book) {}
+  void add(const std::vector<Contender>& more);
+  // A slower one than this would go.
+  [[nodiscard]] Duration slowest() const { return slowest_; }
+  // The fastest first; of equals those that were found first.
+  [[nodiscard]] const std::vector<Contender>& sorted();
+
+ private:
+  void keep_fastest();
+
+  const bool in_book_;
+  std::vector<Contender> all_;
+  Duration slowest_ = Duration::max();
+};
+
 // What a search has found and left out so far.
 struct SearchTally {
-  explicit SearchTally(Incumbents known) : incumbents(std::move(known)) {}
+  SearchTally(Incumbents known, bool in_book)
+      : incumbents(std::move(known)), contenders(in_book), contenders_of_more_chunks(in_book) {}
 
   Incumbents incumbents;
   Rejections rejected;
@@ -33,8 +55,7 @@ struct SearchTally {
   std::int64_t bounded = 0, evaluated = 0;
   bool complete = true;                     // false: ended by SearchProgress
   std::vector<ArrangedCandidate> arranged;  // yet to be worked out
-  std::vector<Contender> contenders;        // yet to get better cuts
-  std::vector<Contender> contenders_of_more_chunks;
+  Contenders contenders, contenders_of_more_chunks;
   Duration least_possible = Duration::max();
 };
 
@@ -46,14 +67,14 @@ class GroupQueue {
   void run();
 
  private:
-  // The incumbents after so many groups.
+  // What is known after so many groups.
   struct Version {
     std::size_t groups = 0;
-    std::shared_ptr<const Incumbents> incumbents;
+    std::shared_ptr<const Known> known;
   };
   struct Task {
     std::size_t group = 0;
-    std::shared_ptr<const Incumbents> known;
+    std::shared_ptr<const Known> known;
   };
 
   void work(bool leads);
@@ -61,7 +82,8 @@ class GroupQueue {
   void hand_in(std::size_t group, GroupResult result);
   void merge_waiting();
   void merge(const GroupResult& result);
-  std::shared_ptr<const Incumbents> version_of(std::size_t groups);
+  void push_version(std::size_t groups);
+  std::shared_ptr<const Known> version_of(std::size_t groups);
   void report();
   void ask();
 

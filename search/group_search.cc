@@ -177,14 +177,16 @@ class GroupSearch {
       }
       // What gathers section by section may hold more than what does not, in its buffers.
       if (plan.pipeline == 1 && choice.zero1 && choice.group == 0) work_.over_memory = false;
-      if (forms_.try_as_needed(kind, plan, balanced, *at_least, counts)) continue;
-      if (!least_may_matter(plan, balanced, *at_least)) continue;
+      const Cuts as_balanced = by_balanced(plan, balanced, *at_least);
+      if (forms_.try_as_needed(kind, plan, balanced, *at_least, as_balanced, counts)) continue;
+      if (!least_may_matter(plan, balanced, *at_least, as_balanced)) continue;
       const auto held = work_.exactly_held(plan, counts);
-      if (forms_.does_not_fit(kind, plan, balanced, *held)) {
+      const Cuts as_held = by_balanced(plan, balanced, *held);
+      if (as_held.why_not && forms_.has_others(kind)) {
         forms_.try_forms(plan, balanced, *held);
         continue;
       }
-      if (!cuts_may_matter(plan, balanced, *held)) continue;
+      if (!cuts_may_matter(plan, balanced, *held, as_held)) continue;
       for (const Placement placement : work_.placements) {
         plan.placement = placement;
         try_candidate(plan, *held);
@@ -249,22 +251,28 @@ class GroupSearch {
 
   // The same with counts that are too small: whether any cuts may matter. Several stages per rank
   // are not fitted together for that.
-  bool least_may_matter(Plan& plan, const std::vector<int>& balanced, const HeldCounts& held) {
-    if (plan.chunks > 1 && !work_.over_memory) {
-      const StageMemory memory = work_.memory_of(plan, held);
-      const Cuts cuts =
-          choose_cuts(work_.prices.sums(), memory, plan, work_.backward, balanced, true);
-      if (cuts.why_not && may_fit(memory, plan)) return true;
-    }
-    return cuts_may_matter(plan, balanced, held);
+  bool least_may_matter(Plan& plan, const std::vector<int>& balanced, const HeldCounts& held,
+                        const Cuts& as_balanced) {
+    const bool may_need_others = plan.chunks > 1 && !work_.over_memory && as_balanced.why_not;
+    if (may_need_others && may_fit(work_.memory_of(plan, held), plan)) return true;
+    return cuts_may_matter(plan, balanced, held, as_balanced);
   }
 
-  // Chooses the plan's cuts.
-  bool cuts_may_matter(Plan& plan, const std::vector<int>& balanced, const HeldCounts& held) {
+  // The balanced cuts, if every rank then fits.
+  [[nodiscard]] Cuts by_balanced(const Plan& plan, const std::vector<int>& balanced,
+                                 const HeldCounts& held) const {
+    return choose_cuts(work_.prices.sums(), work_.memory_of(plan, held), plan, work_.backward,
+                       balanced, true);
+  }
+
+  // Chooses the plan's cuts. `as_balanced`: by_balanced() of these counts.
+  bool cuts_may_matter(Plan& plan, const std::vector<int>& balanced, const HeldCounts& held,
+                       const Cuts& as_balanced) {
     const auto variants = static_cast<std::int64_t>(work_.placements.size());
-    const StageMemory memory = work_.memory_of(plan, held);
-    Cuts cuts =
-        choose_cuts(work_.prices.sums(), memory, plan, work_.backward, balanced, work_.over_memory);
+    const bool needs_others = as_balanced.why_not && !work_.over_memory;
+    Cuts cuts = needs_others ? choose_cuts(work_.prices.sums(), work_.memory_of(plan, held), plan,
+                                           work_.backward, balanced)
+                             : as_balanced;
     plan.cuts = balanced;
     if (cuts.why_not) {
       work_.over_memory = true;
@@ -294,9 +302,7 @@ class GroupSearch {
   }
 
   void try_candidate(const Plan& plan, const HeldCounts& held) {
-    const StagePricing pricing =
-        price_stages(*work_.inputs.profile, *work_.wiring_of(plan), plan, work_.prices.tables(),
-                     work_.backward != BackwardKind::kFused);
+    const StagePricing& pricing = work_.pricing_of(plan);
     auto memory = memory_of_ranks(pricing.prices, held, work_.prices.reserve());
     if (const auto over = work_.over_memory_as_held(plan, pricing.prices, memory)) {
       work_.result.rejected.add(*over, 1, plan);
@@ -335,15 +341,9 @@ std::string why_not_worked_out(const Plan& plan) {
          ")";
 }
 
-void sort_contenders(std::vector<Contender>& contenders) {
-  std::stable_sort(
-      contenders.begin(), contenders.end(),
-      [](const Contender& a, const Contender& b) { return a.step_time < b.step_time; });
-}
-
 GroupResult search_group(const PlanInputs& inputs, const SearchRequest& request,
-                         const SearchSpace& space, const CandidateGroup& group,
-                         const Incumbents& known, SearchShared& shared) {
+                         const SearchSpace& space, const CandidateGroup& group, const Known& known,
+                         SearchShared& shared) {
   GroupWork work(inputs, request, space, group, known, shared);
   return GroupSearch(work).run();
 }

@@ -3,8 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -37,8 +39,21 @@ struct SearchShared {
   // (index into schedule_kinds(), P, V, group, micro-batches that are counted, those of replicas
   // that take one less)
   using CountsKey = std::tuple<std::ptrdiff_t, int, int, int, int, int>;
-  Memo<CountsKey, HeldCounts> held_at_least;
-  Memo<CountsKey, HeldCounts> held;
+  // Most are asked for by every schedule of every group: hashed, not sorted.
+  struct CountsHash {
+    std::size_t operator()(const CountsKey& key) const {
+      return std::apply(
+          [](auto... parts) {
+            std::size_t hash = 0;
+            ((hash = (hash ^ static_cast<std::size_t>(parts)) * 0x9e3779b97f4a7c15u), ...);
+            return hash ^ (hash >> 32);
+          },
+          key);
+    }
+  };
+  using Counts = Memo<CountsKey, HeldCounts,
+                      std::unordered_map<CountsKey, std::shared_ptr<const HeldCounts>, CountsHash>>;
+  Counts held_at_least, held;
   // (device, P, D, T, C, group of shards, placement, map of stages)
   Memo<std::tuple<int, int, int, int, OtherDegrees, int, Placement, StageMap>, PlanWiring> wirings;
   // (device types of the ranks, D, T, group of shards, placement, map of stages)
@@ -69,8 +84,12 @@ inline constexpr std::int64_t kMostArrangedInBook = std::int64_t{1} << 13;
 // The reason of those that would take more.
 std::string why_not_worked_out(const Plan& plan);
 
-// The fastest first; of equals those that were found first.
-void sort_contenders(std::vector<Contender>& contenders);
+// What a search knows when it takes up a group.
+struct Known {
+  Incumbents incumbents;
+  // So many contenders take no longer that a slower one is not kept: of few chunks, and of more.
+  Duration slowest_contender = Duration::max(), slowest_of_more_chunks = Duration::max();
+};
 
 struct GroupResult {
   std::vector<Found> found;
@@ -82,10 +101,10 @@ struct GroupResult {
   std::int64_t bounded = 0;  // candidates that were not replayed because their bound loses
 };
 
-// `known`: the incumbents when the group was taken up; its own finds count within it as well.
+// `known`: when the group was taken up; its own finds count within it as well.
 // `bounds` false replays every candidate that fits.
 GroupResult search_group(const PlanInputs& inputs, const SearchRequest& request,
-                         const SearchSpace& space, const CandidateGroup& group,
-                         const Incumbents& known, SearchShared& shared);
+                         const SearchSpace& space, const CandidateGroup& group, const Known& known,
+                         SearchShared& shared);
 
 }  // namespace penstock

@@ -46,7 +46,7 @@ bool may_deadlock(const ExecutorModel& executor) {
 
 GroupWork::GroupWork(const PlanInputs& of_inputs, const SearchRequest& of_request,
                      const SearchSpace& of_space, const CandidateGroup& of_group,
-                     const Incumbents& known, SearchShared& of_shared)
+                     const Known& known, SearchShared& of_shared)
     : inputs(of_inputs),
       request(of_request),
       space(of_space),
@@ -62,7 +62,9 @@ GroupWork::GroupWork(const PlanInputs& of_inputs, const SearchRequest& of_reques
       short_last(short_last_of(prices, base)),
       shardings(shardings_of_key(space, request, group.key, group.pipeline, group.data)),
       placements(placement_choices(request, key, group.pipeline, group.data)),
-      known_(known) {}
+      known_(known.incumbents),
+      slowest_contender_(group.chunks == ChunkRange::kMore ? known.slowest_of_more_chunks
+                                                           : known.slowest_contender) {}
 
 void GroupWork::begin(const ScheduleKind& kind) {
   backward = kind.backward;
@@ -81,6 +83,15 @@ Duration GroupWork::by_compute_of_form(const Plan& plan) {
 void GroupWork::add_contender(const Plan& plan) {
   add_contender(Contender{plan, by_compute(plan), any_cuts});
 }
+Duration GroupWork::slowest_contender() const {
+  return may_lead(any_cuts) ? slowest_contender_ : Duration{-1};
+}
+
+bool GroupWork::may_be_contender(Duration step_time) const {
+  if (step_time > slowest_contender_ || !may_lead(any_cuts)) return false;
+  return group.chunks != ChunkRange::kMore || may_lead(less_by_cuts(step_time));
+}
+
 void GroupWork::add_contender(Contender contender) {
   if (contender.plan.pipeline < 2) return;  // nothing to cut
   if (group.chunks == ChunkRange::kMore) {
@@ -156,6 +167,20 @@ std::shared_ptr<const PlanWiring> GroupWork::wiring_of(const Plan& plan) {
       {key.device, plan.pipeline, plan.data, plan.tensor, plan.other_degrees(), plan.shard_group,
        plan.placement, plan.stage_map},
       wiring);
+}
+
+const StagePricing& GroupWork::pricing_of(const Plan& plan) {
+  const bool splits = backward != BackwardKind::kFused;
+  PricedPlan asked{plan.cuts,     plan.chunks,      plan.stage_map,
+                   plan.group,    plan.placement,   plan.zero1,
+                   plan.sharding, plan.shard_group, plan.offload_optimizer,
+                   splits};
+  const auto known = pricings_.find(asked);
+  if (known != pricings_.end()) return known->second;
+  return pricings_
+      .try_emplace(std::move(asked),
+                   price_stages(*inputs.profile, *wiring_of(plan), plan, prices.tables(), splits))
+      .first->second;
 }
 
 const GroupPrices& GroupWork::prices_of_kept() {

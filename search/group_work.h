@@ -25,7 +25,7 @@ inline constexpr Bytes kNoMemory{};
 struct GroupWork {
   // Keeps all of them by reference.
   GroupWork(const PlanInputs& of_inputs, const SearchRequest& of_request,
-            const SearchSpace& of_space, const CandidateGroup& of_group, const Incumbents& known,
+            const SearchSpace& of_space, const CandidateGroup& of_group, const Known& known,
             SearchShared& of_shared);
   GroupWork(const GroupWork&) = delete;
   GroupWork& operator=(const GroupWork&) = delete;
@@ -46,6 +46,10 @@ struct GroupWork {
   // Other cuts may make it the fastest of all.
   void add_contender(const Plan& plan);
   void add_contender(Contender contender);
+  // Whether a contender of this schedule would be kept, that takes no less with its cuts.
+  [[nodiscard]] bool may_be_contender(Duration step_time) const;
+  // The slowest one; none is when there is less than no time.
+  [[nodiscard]] Duration slowest_contender() const;
   // Other cuts than those that were given may fit and be faster, but not than any cuts.
   void note_possible();
   // Less what other cuts than the balanced ones gain at most.
@@ -70,6 +74,9 @@ struct GroupWork {
                                                                PlanCounts& counts) const;
   const std::vector<int>& balanced_cuts_of(const Plan& plan);
   std::shared_ptr<const PlanWiring> wiring_of(const Plan& plan);
+  // Of a plan whose sections all recompute as the group's, or all keep their activations. Kept for
+  // the schedules that divide the model alike: stays as long as the group.
+  const StagePricing& pricing_of(const Plan& plan);
   // Of mode "none", for ranks that recompute nothing.
   const GroupPrices& prices_of_kept();
 
@@ -110,11 +117,17 @@ struct GroupWork {
   const PlanSchedules& schedules(const Plan& plan);
 
   const Incumbents& known_;
-  std::optional<Incumbents> own_;  // known_ and what this group found, once it found something
+  const Duration slowest_contender_;  // that is kept
+  std::optional<Incumbents> own_;     // known_ and what this group found, once it found something
   std::unique_ptr<GroupPrices> kept_prices_;  // once they are asked for
   // Of this group's, those of (V, map of stages, backward): the shared ones are many.
   std::map<std::tuple<int, StageMap, BackwardKind>, std::shared_ptr<const std::vector<int>>>
       balanced_;
+  // Of plans with these cuts, V, map of stages, group, placement, sharding (ZeRO-1, its kind, group
+  // of shards, optimizer on the host), and whether backwards are split.
+  using PricedPlan =
+      std::tuple<std::vector<int>, int, StageMap, int, Placement, bool, Sharding, int, bool, bool>;
+  std::map<PricedPlan, StagePricing> pricings_;
   std::optional<PlanSchedules> schedules_;  // of the schedule at hand
   ReplayBuffers replay_buffers_;
   std::vector<std::string> section_names_;  // once they are asked for

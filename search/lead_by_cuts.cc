@@ -88,9 +88,8 @@ std::vector<Found> improved_from(const PlanInputs& inputs, const SearchRequest& 
 }  // namespace
 
 void lead_by_cuts(const PlanInputs& inputs, const SearchRequest& request,
-                  const std::vector<Found>& known, std::vector<Contender>& contenders,
+                  const std::vector<Found>& known, const std::vector<Contender>& contenders,
                   Incumbents& leaders, AskedToStop& asked_to_stop) {
-  sort_contenders(contenders);
   std::vector<Plan> improved;
   improved.reserve(known.size());
   for (const Found& found : known) improved.push_back(without_cuts(found.plan));

@@ -11,12 +11,12 @@
 
 namespace penstock {
 
-// The most promising contenders first, within a budget of work for static schedules and one for
-// arranged ones, until no other may lead. What better cuts find is added to `leaders`; `known` got
-// better cuts before. Sorts `contenders`; ends early where it is asked to. The same for any number
-// of threads.
+// `contenders` are sorted, the most promising ones first: they are tried in this order, within a
+// budget of work for static schedules and one for arranged ones, until no other may lead. What
+// better cuts find is added to `leaders`; `known` got better cuts before. Ends early where it is
+// asked to. The same for any number of threads.
 void lead_by_cuts(const PlanInputs& inputs, const SearchRequest& request,
-                  const std::vector<Found>& known, std::vector<Contender>& contenders,
+                  const std::vector<Found>& known, const std::vector<Contender>& contenders,
                   Incumbents& leaders, AskedToStop& asked_to_stop);
 
 }  // namespace penstock

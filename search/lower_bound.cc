@@ -141,6 +141,12 @@ class Bound {
 
 bool has_short_micro_batch(const Plan& plan) { return first_load(plan).rest > 0; }
 
+// The shape of the short micro-batch whose work counts; -1: there is none.
+int short_shape_of(const Plan& plan) {
+  if (!has_short_micro_batch(plan) || plan.copies() > 1) return -1;
+  return batch_of(plan).replicas.front().runs.back().shape;
+}
+
 Tail tail_of(const StagePrices& prices, const Plan& plan, const ExecutorModel& executor) {
   Tail tail;
   const auto duration = [&](ActionKind kind, int stage) {
@@ -185,7 +191,7 @@ BackwardTimes backward_times(const StagePrices& prices, PricedPlace place, Backw
 }
 
 StageTimes times_of(const StagePrices& prices, const Plan& plan, int stage, BackwardKind kind,
-                    const ExecutorModel& executor, bool recomputes) {
+                    const ExecutorModel& executor, bool recomputes, int short_shape) {
   const auto alone = [&](ActionKind action, int shape) {
     return price_alone(prices, action, {stage, shape});
   };
@@ -219,9 +225,8 @@ StageTimes times_of(const StagePrices& prices, const Plan& plan, int stage, Back
     times.least_weight = std::min(times.least_weight, weight(shape));
     times.least_send_back = std::min(times.least_send_back, gradient_back(shape));
   }
-  if (has_short_micro_batch(plan) && plan.copies() == 1) {
-    const int shape = batch_of(plan).replicas.front().runs.back().shape;
-    times.short_work = forward(shape) + backward(shape) + weight(shape);
+  if (short_shape >= 0) {
+    times.short_work = forward(short_shape) + backward(short_shape) + weight(short_shape);
   }
   return times;
 }
@@ -288,9 +293,10 @@ Duration step_bound(const StagePrices& prices, const Plan& plan, BackwardKind ba
                     const HeldCounts& held, const ExecutorModel& executor, bool last_rank_keeps) {
   std::vector<StageTimes> stages;
   stages.reserve(static_cast<std::size_t>(prices.stages));
+  const int short_shape = short_shape_of(plan);
   for (int s = 0; s < prices.stages; ++s) {
     const bool recomputes = !last_rank_keeps || s + 1 < prices.stages;
-    stages.push_back(times_of(prices, plan, s, backward, executor, recomputes));
+    stages.push_back(times_of(prices, plan, s, backward, executor, recomputes, short_shape));
   }
   return bound_of(Bound(plan, std::move(stages), tail_of(prices, plan, executor), held), executor);
 }

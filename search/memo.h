@@ -8,7 +8,7 @@
 
 namespace penstock {
 
-template <class Key, class Value>
+template <class Key, class Value, class Map = std::map<Key, std::shared_ptr<const Value>>>
 class Memo {
  public:
   template <class Make>
@@ -24,7 +24,7 @@ class Memo {
 
  private:
   std::mutex mutex_;
-  std::map<Key, std::shared_ptr<const Value>> values_;
+  Map values_;
 };
 
 }  // namespace penstock

@@ -330,29 +330,37 @@ std::size_t StageMemory::fullest_peak(std::size_t rank) const {
   return best;
 }
 
-int StageMemory::most_middle_sections(std::size_t rank, int stages_per_copy) const {
+const StageMemory::LeastSection& StageMemory::least_section(std::size_t rank) const {
   const SectionSums& sums = sums_[static_cast<int>(rank)];
-  const auto stages = held_.stages_of(rank);
-  const int sections = sums.sections();
-  if (sections < 3) return sections;
-  std::int64_t kept = std::numeric_limits<std::int64_t>::max(), stash = kept, weight_stash = kept;
-  Less less;
+  LeastSection& least = least_section_;
+  if (least.sums == &sums) return least;
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  least = {&sums, kMost, kMost, kMost, {}};
   HeldParameters before;  // most layers hold as many as the one before them
   std::int64_t state_of_one = state_.least_of(before);
-  for (std::size_t i = 1; i + 1 < static_cast<std::size_t>(sections); ++i) {
+  for (std::size_t i = 1; i + 1 < static_cast<std::size_t>(sums.sections()); ++i) {
     const HeldParameters parameters = sums.held(static_cast<int>(i), static_cast<int>(i) + 1);
     if (parameters != before) {
       state_of_one = state_.least_of(parameters);
       before = parameters;
     }
-    kept = std::min(kept, state_of_one + sums.fixed[i + 1] - sums.fixed[i]);
-    stash = std::min(stash, sums.stash[i + 1] - sums.stash[i]);
-    weight_stash = std::min(weight_stash, sums.weight_stash[i + 1] - sums.weight_stash[i]);
+    least.kept = std::min(least.kept, state_of_one + sums.fixed[i + 1] - sums.fixed[i]);
+    least.stash = std::min(least.stash, sums.stash[i + 1] - sums.stash[i]);
+    least.weight_stash =
+        std::min(least.weight_stash, sums.weight_stash[i + 1] - sums.weight_stash[i]);
     if (!has_short_last()) continue;
     const Less here = less_of_last(rank, {static_cast<int>(i), static_cast<int>(i) + 1});
-    less.stash = std::max(less.stash, here.stash);
-    less.weight_stash = std::max(less.weight_stash, here.weight_stash);
+    least.less.stash = std::max(least.less.stash, here.stash);
+    least.less.weight_stash = std::max(least.less.weight_stash, here.weight_stash);
   }
+  return least;
+}
+
+int StageMemory::most_middle_sections(std::size_t rank, int stages_per_copy) const {
+  const auto stages = held_.stages_of(rank);
+  const int sections = sums_[static_cast<int>(rank)].sections();
+  if (sections < 3) return sections;
+  const LeastSection& least = least_section(rank);
   const std::int64_t room =
       (capacity_[static_cast<int>(rank)] - reserve_[static_cast<int>(rank)]).count;
   int most = sections - 2;
@@ -363,9 +371,9 @@ int StageMemory::most_middle_sections(std::size_t rank, int stages_per_copy) con
     int must = 0;
     for (std::size_t c = 0; c < stages.size(); ++c) {
       const int stage = stages[c] % stages_per_copy;
-      const std::int64_t each = kept + counts[c].stash * stash +
-                                counts[c].weight_stash * weight_stash -
-                                saved_by_last(counts[c], less);
+      const std::int64_t each = least.kept + counts[c].stash * least.stash +
+                                counts[c].weight_stash * least.weight_stash -
+                                saved_by_last(counts[c], least.less);
       cheapest = std::min(cheapest, each);
       if (stage == 0 || stage + 1 == stages_per_copy) {  // the first section, or the last
         const int end = stage == 0 ? 1 : sections;

@@ -117,6 +117,15 @@ class StageMemory : public StageLimit {
   [[nodiscard]] std::int64_t part_of(int stage, int parts) const {
     return (capacity_of(stage) - reserve_of(stage)).count / parts;
   }
+  // The least that any section but the first and the last holds, for the step and of a micro-batch,
+  // and the most that it saves by a short last one.
+  struct LeastSection {
+    const SectionSums* sums = nullptr;  // of which
+    std::int64_t kept = 0, stash = 0, weight_stash = 0;
+    Less less;
+  };
+  // Worked out once for ranks that are alike: it looks at all sections.
+  [[nodiscard]] const LeastSection& least_section(std::size_t rank) const;
   [[nodiscard]] std::int64_t state(int first, int end) const;
   [[nodiscard]] std::int64_t sum_of_state(int first, int end) const;
   [[nodiscard]] std::int64_t peak(int stage, int first, int end) const;
@@ -137,6 +146,7 @@ class StageMemory : public StageLimit {
   std::vector<int> rank_of_stage_;  // where ranks differ
   bool monotone_;
   mutable std::vector<std::int64_t> states_;  // by first and end; less than 0: not known yet
+  mutable LeastSection least_section_;        // of the rank that asked last
 };
 
 }  // namespace penstock

@@ -2,7 +2,7 @@
 // puts those first that would be fast in a larger memory, so that each number's fastest plan comes
 // late: of 100 sections on 1 to 64 GPUs, 2,357 plans were replayed, and a quarter as many in this
 // order. It changes what is looked at first; what is found only where contenders for better cuts
-// are so many that not all are kept (keep_contenders()).
+// are so many that not all are kept (Contenders).
 #include "search/order_groups.h"
 
 #include <algorithm>
@@ -41,7 +41,8 @@ Duration least_by_memory(GroupWork& work) {
 }  // namespace
 
 void order_by_memory(const PlanInputs& inputs, const SearchRequest& request,
-                     const Incumbents& known, SearchShared& shared, SearchSpace& space) {
+                     const Incumbents& incumbents, SearchShared& shared, SearchSpace& space) {
+  const Known known{incumbents};
   std::vector<std::pair<Duration, std::size_t>> order(space.groups.size());
   in_parallel(request.threads, order.size(), [&](std::size_t i) {
     GroupWork work(inputs, request, space, space.groups[i], known, shared);

@@ -12,6 +12,6 @@ namespace penstock {
 // counts, too: the fastest plan of every number is then found early, and the rest loses against it.
 // The same for any number of threads.
 void order_by_memory(const PlanInputs& inputs, const SearchRequest& request,
-                     const Incumbents& known, SearchShared& shared, SearchSpace& space);
+                     const Incumbents& incumbents, SearchShared& shared, SearchSpace& space);
 
 }  // namespace penstock
