@@ -13,7 +13,6 @@ leaves its gradients in the logits' place (scripts/performance and perf_recipes/
 """
 import json
 import math
-import re
 import subprocess
 import sys
 import tempfile
@@ -86,7 +85,8 @@ LATER = [
 
 
 def predicted(program, model, device, layout, options):
-    """`options`: the precision, and behind it `copies` where a token is sent once for each of its experts."""
+    """A step's seconds, and their least and most. `options`: the precision, and behind it `copies` where a token is
+    sent once for each of its experts."""
     precision, *dispatch = options.split()
     asked = [program, "predict", str(model), "--device", device, "--layout", layout,
              "--precision", precision, "--gradients", "bfloat16", "--json"]
@@ -95,10 +95,17 @@ def predicted(program, model, device, layout, options):
     if precision != "float8":
         asked += ["--loss", "in-place"]
     run = subprocess.run(asked, capture_output=True, text=True, check=False)
-    found = re.search(r'"step_time_ns":\s*(\d+)', run.stdout)
-    if not found:
+    if not run.stdout.startswith("{"):
         sys.exit(f"{' '.join(asked)}\n{run.stderr}")
-    return int(found.group(1)) * 1e-9
+    prediction = json.loads(run.stdout)["prediction"]
+    return tuple(prediction[key] * 1e-9 for key in ("step_time_ns", "step_time_low_ns", "step_time_high_ns"))
+
+
+def seconds_by_rate(layout, rate):
+    """Of a step, by tokens a second of a GPU."""
+    told = dict(pair.split("=") for pair in layout.split() if "=" in pair)
+    ranks = math.prod(int(told.get(axis, 1)) for axis in ("DP", "FSDP", "TP", "PP", "CP"))
+    return int(told["gbs"]) * int(told["seq"]) / ranks / rate
 
 
 def without_comments(path):
@@ -141,8 +148,8 @@ def float8(program):
     with tempfile.TemporaryDirectory() as folder:
         for name, model, device, layout, seconds in FLOAT8:
             model = MODELS / f"{model}.json"
-            time = predicted(program, model, device, layout, "float8")
-            slower = predicted(program, model, with_peak(device, 0.8, folder), layout, "float8")
+            time, _, _ = predicted(program, model, device, layout, "float8")
+            slower, _, _ = predicted(program, model, with_peak(device, 0.8, folder), layout, "float8")
             products = (slower - time) / (1 / 0.8 - 1)
             runs.append({"name": name, "layout": layout, "seconds": seconds, "time": time, "products": products,
                          "rest": time - products, "generation": generation(device)})
@@ -164,14 +171,13 @@ def main():
     program = sys.argv[1]
     float8(program)
     for name, model, device, layout, seconds in EXPERTS:
-        time = predicted(program, MODELS / f"{model}.json", device, layout, "bfloat16")
+        time, _, _ = predicted(program, MODELS / f"{model}.json", device, layout, "bfloat16")
         print(f"| {name} | {layout} | {seconds:.3f} s | {time:.3f} s | {100 * (time / seconds - 1):+.1f} % |")
     for name, model, device, layout, precision, rate in LATER:
-        time = predicted(program, MODELS / f"{model}.json", device, layout, precision)
-        told = dict(pair.split("=") for pair in layout.split())
-        ranks = math.prod(int(told.get(axis, 1)) for axis in ("DP", "FSDP", "TP", "PP", "CP"))
-        seconds = int(told["gbs"]) * int(told["seq"]) / ranks / rate
+        time, _, _ = predicted(program, MODELS / f"{model}.json", device, layout, precision)
+        seconds = seconds_by_rate(layout, rate)
         print(f"| {name} | {seconds:.3f} s | {time:.3f} s | {100 * (time / seconds - 1):+.1f} % |")
 
 
-main()
+if __name__ == "__main__":
+    main()

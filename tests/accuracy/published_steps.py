@@ -135,30 +135,34 @@ def print_gathers(runs):
           f"+ {slope:.2f} times the share of one gather")
 
 
+def predicted_sets(program, only=""):
+    """Name, runs and (error, inside, fits) of each."""
+    published = without_comments(os.path.join(HERE, "published_steps.json"))
+    with tempfile.TemporaryDirectory() as folder:
+        predict = Predicting(program, folder, published["models"])
+        for name, runs in published["sets"].items():
+            if only in name:
+                predict.write_files(name, runs)
+                with ThreadPoolExecutor(2) as two:
+                    yield name, runs, list(two.map(lambda run, name=name: predict(name, run), runs))
+
+
 def main():
     if len(sys.argv) < 2:
         sys.exit(__doc__)
     only = sys.argv[sys.argv.index("--only") + 1] if "--only" in sys.argv else ""
-    published = without_comments(os.path.join(HERE, "published_steps.json"))
     every, by_run = [], []
-    with tempfile.TemporaryDirectory() as folder:
-        predict = Predicting(sys.argv[1], folder, published["models"])
-        for name, runs in published["sets"].items():
-            if only not in name:
-                continue
-            predict.write_files(name, runs)
-            with ThreadPoolExecutor(2) as two:
-                results = list(two.map(lambda run, name=name: predict(name, run), runs))
-            every += results
-            by_run += zip(runs, results)
-            errors = [error for error, _, _ in results]
-            print(f"| {name} | {len(runs)} | {100 * statistics.mean(map(abs, errors)):.1f} % "
-                  f"| {100 * statistics.median(errors):+.1f} % | {sum(inside for _, inside, _ in results)} "
-                  f"| {sum(not fits for _, _, fits in results)} |", flush=True)
-            if "--rows" in sys.argv:
-                for run, (error, inside, fits) in zip(runs, results):
-                    print(f"    {run['model']} {run['gpus']} {layout(name, run)}: {run['seconds']} s "
-                          f"{100 * error:+.1f} %{'' if inside else ' outside'}{'' if fits else ' does not fit'}")
+    for name, runs, results in predicted_sets(sys.argv[1], only):
+        every += results
+        by_run += zip(runs, results)
+        errors = [error for error, _, _ in results]
+        print(f"| {name} | {len(runs)} | {100 * statistics.mean(map(abs, errors)):.1f} % "
+              f"| {100 * statistics.median(errors):+.1f} % | {sum(inside for _, inside, _ in results)} "
+              f"| {sum(not fits for _, _, fits in results)} |", flush=True)
+        if "--rows" in sys.argv:
+            for run, (error, inside, fits) in zip(runs, results):
+                print(f"    {run['model']} {run['gpus']} {layout(name, run)}: {run['seconds']} s "
+                      f"{100 * error:+.1f} %{'' if inside else ' outside'}{'' if fits else ' does not fit'}")
     if "--gathers" in sys.argv:
         print_gathers(by_run)
     inside = sum(inside for _, inside, _ in every)

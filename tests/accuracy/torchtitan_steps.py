@@ -119,22 +119,27 @@ def worst_by(given, runs):
     return max(errors, key=lambda error: abs(error[0]))
 
 
+def predicted_runs(program, only=""):
+    runs = []
+    with tempfile.TemporaryDirectory() as folder:
+        for name, model, layout, options, tokens, samples, replicas, gpus, rate, peak in ROWS:
+            if only not in name and name != GIVEN:
+                continue
+            path = longer(model, folder)
+            fast, held = predicted(program, path, card(1.0, folder), layout, options)
+            slow, _ = predicted(program, path, card(0.75, folder), layout, options)
+            compute = (slow - fast) / (1 / 0.75 - 1)
+            runs.append({"name": name, "measured": tokens * samples * replicas / (gpus * rate), "compute": compute,
+                         "rest": fast - compute, "peak": peak, "held": held})
+    return runs
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program")
     parser.add_argument("--only", default="", help="runs whose name has this")
     asked = parser.parse_args()
-    runs = []
-    with tempfile.TemporaryDirectory() as folder:
-        for name, model, layout, options, tokens, samples, replicas, gpus, rate, peak in ROWS:
-            if asked.only not in name and name != GIVEN:
-                continue
-            path = longer(model, folder)
-            fast, held = predicted(asked.program, path, card(1.0, folder), layout, options)
-            slow, _ = predicted(asked.program, path, card(0.75, folder), layout, options)
-            compute = (slow - fast) / (1 / 0.75 - 1)
-            runs.append({"name": name, "measured": tokens * samples * replicas / (gpus * rate), "compute": compute,
-                         "rest": fast - compute, "peak": peak, "held": held})
+    runs = predicted_runs(asked.program, asked.only)
     given = next(run for run in runs if run["name"] == GIVEN)
     share = peak_by(given)
     print(f"given {GIVEN}: {share:.3f} of the peak")
@@ -147,4 +152,5 @@ def main():
               f"| {held} | {100 * run['compute'] / share / time:.0f} % | {100 * error:+.1f} % ({worst}) |")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -81,12 +81,11 @@ def pairs(results):
               f"nine of ten {100 * nine:4.1f} %")
 
 
-def main():
-    if len(sys.argv) < 2:
-        raise SystemExit(__doc__)
+def predicted_runs(penstock, with_given):
+    """The runs with the error of each, and whether it lies inside; without those that are given."""
     with open(os.path.join(os.path.dirname(__file__), "zero_bubble.json"), encoding="utf-8") as file:
         published = json.load(file)
-    runs, results = list(flat(published)), []
+    runs = list(flat(published))
     with tempfile.TemporaryDirectory() as folder:
         for name, model in published["models"].items():
             with open(os.path.join(folder, name + ".json"), "w", encoding="utf-8") as file:
@@ -94,19 +93,27 @@ def main():
         for run in runs:
             model = published["models"][run["model"]]
             given = None
-            if "--given" in sys.argv:
+            if with_given:
                 same = [one for one in runs if one["schedule"] == "1F1B" and
                         (one["model"], one["table"]) == (run["model"], run["table"])]
                 given = min(same, key=lambda one: one["micro_batches"])
             if run == given:
                 continue
-            prediction = predict(sys.argv[1], folder, run, model, given)
+            prediction = predict(penstock, folder, run, model, given)
             step = prediction["step_time_ns"] * 1e-9
             inside = prediction["step_time_low_ns"] <= run["seconds"] * 1e9 <= prediction["step_time_high_ns"]
-            results.append(run | {"error": step / run["seconds"] - 1.0, "inside": inside})
-            print(f"{run['table']} {run['model']:>5} P={run['gpus']:<2} b={run['micro_batch_size']} "
-                  f"M={run['micro_batches']:<3} {run['schedule']:6} {run['seconds']:7.3f} s {step:7.3f} s "
-                  f"{100 * results[-1]['error']:+5.1f} % {'inside' if inside else 'outside'}")
+            yield run | {"step": step, "error": step / run["seconds"] - 1.0, "inside": inside}
+
+
+def main():
+    if len(sys.argv) < 2:
+        raise SystemExit(__doc__)
+    results = []
+    for run in predicted_runs(sys.argv[1], "--given" in sys.argv):
+        results.append(run)
+        print(f"{run['table']} {run['model']:>5} P={run['gpus']:<2} b={run['micro_batch_size']} "
+              f"M={run['micro_batches']:<3} {run['schedule']:6} {run['seconds']:7.3f} s {run['step']:7.3f} s "
+              f"{100 * run['error']:+5.1f} % {'inside' if run['inside'] else 'outside'}")
     for schedule in SCHEDULES:
         summary(schedule, [one for one in results if one["schedule"] == schedule])
     summary("all", results)
