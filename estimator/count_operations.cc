@@ -343,8 +343,9 @@ RecomputeCounts count_selective(const Architecture& model, LayerKind kind, const
 std::vector<TensorTraffic> layer_traffic(const Architecture& model, LayerKind kind,
                                          const CountKey& key) {
   const Bytes bytes = tokens_bytes(model, key);
-  std::vector<TensorTraffic> traffic = torch_gathers(key)
-                                           ? traffic_of_torch_layer(bytes)
+  std::vector<TensorTraffic> traffic = torch_gathers(key) ? traffic_of_torch_layer(bytes)
+                                       : key.torch_collectives && !key.sequence_parallel
+                                           ? traffic_of_torch_sums(bytes)
                                            : traffic_of_layer(bytes, key.sequence_parallel);
   if (kind == LayerKind::kDense || (key.expert_degree == 1 && !key.whole_experts)) return traffic;
   std::vector<TensorTraffic> all;

@@ -443,12 +443,16 @@ class ProfileEstimate {
   void add_assumptions() {
     auto& list = estimate_.assumptions;
     list.push_back(attention_text());
-    if (degrees_.size() > 1 && request_.sequence_parallel) {
-      list.emplace_back(
-          "sequence parallelism where TP > 1: norms and residuals are divided over the TP ranks");
+    if (degrees_.size() > 1) {
+      const bool divides = request_.sequence_parallel;
+      list.emplace_back(divides ? "sequence parallelism where TP > 1: norms and residuals are "
+                                  "divided over the TP ranks"
+                                : "no sequence parallelism: every TP rank has norms and residuals "
+                                  "whole");
       if (request_.torch_collectives) {
-        list.emplace_back(
-            "PyTorch's tensor parallelism: every collective is waited for, and copied");
+        list.emplace_back(std::string("PyTorch's tensor parallelism: every collective is waited "
+                                      "for") +
+                          (divides ? ", and copied" : ""));
       }
     }
     const std::vector<int>& divided = request_.context_degrees;

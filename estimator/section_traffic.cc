@@ -25,6 +25,15 @@ std::vector<TensorTraffic> traffic_of_layer(Bytes tokens_bytes, bool sequence_pa
   return {gather, scatter};
 }
 
+// In the backward of a divided product its input's gradient is summed at once
+// (torch/distributed/tensor/parallel/style.py, ColwiseParallel).
+std::vector<TensorTraffic> traffic_of_torch_sums(Bytes tokens_bytes) {
+  TensorTraffic sum{.kind = CollectiveKind::kAllReduce, .bytes = tokens_bytes};
+  sum.forward = sum.recompute = 2;
+  sum.input_gradient = 2;
+  return {sum};
+}
+
 std::vector<TensorTraffic> traffic_of_torch_layer(Bytes tokens_bytes) {
   TensorTraffic gather{.kind = CollectiveKind::kAllGather, .bytes = tokens_bytes};
   gather.forward = gather.recompute = 2;

@@ -14,6 +14,8 @@ std::vector<TensorTraffic> traffic_of_layer(Bytes tokens_bytes, bool sequence_pa
 // With sequence parallelism, as PyTorch has it: nothing waits behind other work, and nothing is
 // gathered twice, since gathered tokens are kept.
 std::vector<TensorTraffic> traffic_of_torch_layer(Bytes tokens_bytes);
+// The same without sequence parallelism.
+std::vector<TensorTraffic> traffic_of_torch_sums(Bytes tokens_bytes);
 std::vector<TensorTraffic> traffic_of_embedding(Bytes tokens_bytes);
 // `loss_bytes`: one number per token, as the loss sums them.
 std::vector<TensorTraffic> traffic_of_head(Bytes tokens_bytes, Bytes loss_bytes);

@@ -13,7 +13,7 @@ namespace penstock {
 namespace {
 
 using Member = std::optional<std::string> EstimateSettings::*;
-constexpr std::array<std::pair<const char*, Member>, 9> kOptions{{
+constexpr std::array<std::pair<const char*, Member>, 10> kOptions{{
     {"precision", &EstimateSettings::precision},
     {"attention", &EstimateSettings::attention},
     {"gradients", &EstimateSettings::gradients},
@@ -21,6 +21,7 @@ constexpr std::array<std::pair<const char*, Member>, 9> kOptions{{
     {"kernels", &EstimateSettings::kernels},
     {"loss", &EstimateSettings::loss},
     {"fsdp-prefetch", &EstimateSettings::fsdp_prefetch},
+    {"sequence-parallelism", &EstimateSettings::sequence_parallelism},
     {"expert-imbalance", &EstimateSettings::expert_imbalance},
     {"expert-dispatch", &EstimateSettings::expert_dispatch},
 }};
@@ -53,6 +54,7 @@ std::vector<EstimateOption> estimate_options_of(const EstimatedModel& estimated,
   if (asked.optimizer_bytes) add("optimizer-bytes", std::to_string(*asked.optimizer_bytes));
   if (asked.eager_kernels) add("kernels", "eager");
   if (asked.loss) add("loss", loss_name(*asked.loss));
+  if (!asked.sequence_parallel && plan.tensor > 1) add("sequence-parallelism", "off");
   // Without sharded weights nothing is gathered, and with EP = 1 nothing is sent to experts.
   if (asked.gathers_ahead && plan.sharding == Sharding::kFsdp) {
     add("fsdp-prefetch", *asked.gathers_ahead ? "backward-pre" : "backward-post");

@@ -69,6 +69,12 @@ LossKind loss_of(const std::string& text) {
   bad_option("--loss", fmt::format("unknown '{}'", text), joined(loss_names(), ", "));
 }
 
+bool is_sequence_parallel(const std::string& text) {
+  if (text == "on" || text == "off") return text == "on";
+  bad_option("--sequence-parallelism", fmt::format("unknown '{}'", text),
+             joined(sequence_parallelism_names(), ", "));
+}
+
 bool are_gathered_ahead(const std::string& text) {
   if (text == "backward-pre" || text == "backward-post") return text == "backward-pre";
   bad_option("--fsdp-prefetch", fmt::format("unknown '{}'", text), joined(prefetch_names(), ", "));
@@ -182,6 +188,9 @@ EstimatedModel estimate_model(const Loaded<Json>& config, const EstimateSettings
   if (settings.kernels) request.eager_kernels = are_eager(*settings.kernels);
   if (settings.loss) request.loss = loss_of(*settings.loss);
   if (settings.fsdp_prefetch) request.gathers_ahead = are_gathered_ahead(*settings.fsdp_prefetch);
+  if (settings.sequence_parallelism) {
+    request.sequence_parallel = is_sequence_parallel(*settings.sequence_parallelism);
+  }
   if (settings.optimizer_bytes) {
     request.optimizer_bytes =
         parse_int("--optimizer-bytes", *settings.optimizer_bytes, 0, kMostOptimizerBytes);
@@ -255,6 +264,7 @@ std::vector<std::string> gradient_names() { return {"float32", "bfloat16"}; }
 std::vector<std::string> kernel_names() { return {"compiled", "eager"}; }
 std::vector<std::string> loss_names() { return {"apart", "in-place", "eager"}; }
 std::vector<std::string> prefetch_names() { return {"backward-pre", "backward-post"}; }
+std::vector<std::string> sequence_parallelism_names() { return {"on", "off"}; }
 std::vector<std::string> attention_names() {
   return {"flash1", "flash2", "flash3", "cudnn", "eager"};
 }

@@ -21,7 +21,7 @@ struct EstimateSettings {
   std::vector<int> context_degrees{1};  // C
   std::vector<int> expert_degrees{1};   // EP
   std::optional<std::string> expert_imbalance, expert_dispatch;
-  std::optional<std::string> kernels, loss, optimizer_bytes, fsdp_prefetch;
+  std::optional<std::string> kernels, loss, optimizer_bytes, fsdp_prefetch, sequence_parallelism;
   bool torch_collectives = false;        // TP as PyTorch has it
   bool sums_apart = false;               // gradients are added up by kernels of their own
   const ClusterSpec* cluster = nullptr;  // null: the device's own node
@@ -36,10 +36,11 @@ void add_device(EstimatedModel& estimated, const EstimatedModel& other);
 
 // Names of --gradients: what the gradients of a model in 16 bits are summed up in.
 std::vector<std::string> gradient_names();
-// Of --kernels, --loss and --fsdp-prefetch.
+// Of --kernels, --loss, --fsdp-prefetch and --sequence-parallelism.
 std::vector<std::string> kernel_names();
 std::vector<std::string> loss_names();
 std::vector<std::string> prefetch_names();
+std::vector<std::string> sequence_parallelism_names();
 // Of --attention.
 std::vector<std::string> attention_names();
 

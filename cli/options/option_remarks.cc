@@ -142,7 +142,11 @@ constexpr std::array kRemarks{
            "--gpus 64 --global-batch 512",
            "--device"},
     Remark{{"sp", "sequence-parallel"},
-           "leave it out: sequence parallelism is assumed wherever TP > 1"},
+           "leave it out: sequence parallelism is assumed wherever TP > 1; without it write "
+           "--sequence-parallelism off"},
+    Remark{{"no-sequence-parallel", "disable-sequence-parallel"},
+           "write --sequence-parallelism off",
+           "--sequence-parallelism"},
     Remark{{"zero-2", "zero2", "zero-3", "zero3", "zero-infinity"},
            "write --sharding zero2 or --sharding zero3",
            "--sharding"},

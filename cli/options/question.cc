@@ -126,7 +126,8 @@ void use_measurements(Question& question, const SearchOptions& options, const Lo
         std::pair{"--expert-dispatch", &options.expert_dispatch},
         std::pair{"--kernels", &options.kernels}, std::pair{"--loss", &options.loss},
         std::pair{"--optimizer-bytes", &options.optimizer_bytes},
-        std::pair{"--fsdp-prefetch", &options.fsdp_prefetch}}) {
+        std::pair{"--fsdp-prefetch", &options.fsdp_prefetch},
+        std::pair{"--sequence-parallelism", &options.sequence_parallelism}}) {
     if (*value) {
       bad_option(name, "this profile was measured, with what it had",
                  "leave it out, or give a config.json");
@@ -175,6 +176,7 @@ void use_estimate(Question& question, const SearchOptions& options, const Loaded
   settings.loss = options.loss;
   settings.optimizer_bytes = options.optimizer_bytes;
   settings.fsdp_prefetch = options.fsdp_prefetch;
+  settings.sequence_parallelism = options.sequence_parallelism;
   // Only Composer, which is none of the trainers, does not gather MPT's weights ahead.
   if (options.trainer && !settings.fsdp_prefetch && !is_encoder_decoder(config.value)) {
     settings.fsdp_prefetch = "backward-pre";

@@ -22,6 +22,7 @@ std::optional<std::string>* read_option(SearchOptions& options, const std::strin
   if (key == "loss") return &options.loss;
   if (key == "optimizer-bytes") return &options.optimizer_bytes;
   if (key == "fsdp-prefetch") return &options.fsdp_prefetch;
+  if (key == "sequence-parallelism") return &options.sequence_parallelism;
   if (key == "sequence-length") return &options.sequence_length;
   if (key == "executor") return &options.executor.name;
   if (key == "for") return &options.trainer;
@@ -89,6 +90,11 @@ void SearchOptions::declare_estimate(Options& options) {
                  "default for MPT without --for, as Composer does)",
                  fsdp_prefetch);
   options.choices(prefetch_names());
+  options.option("--sequence-parallelism", "NAME",
+                 "with a config.json: on (default: where TP > 1, norms and residuals are divided "
+                 "over its ranks) or off (every rank has them whole, and sums are all-reduced)",
+                 sequence_parallelism);
+  options.choices(sequence_parallelism_names());
   options.option("--expert-imbalance", "X",
                  "with a config.json that has experts and EP > 1: tokens of the busiest rank over "
                  "the mean's, for example 1.2; default 1",
@@ -268,10 +274,21 @@ bool set(SearchOptions& options, const std::string& key, const std::string& valu
 }
 
 const std::vector<std::string>& readable_keys() {
-  static const std::vector<std::string> keys{
-      "profile",         "cluster",          "precision",       "attention", "gradients",
-      "sequence-length", "expert-imbalance", "expert-dispatch", "kernels",   "loss",
-      "optimizer-bytes", "fsdp-prefetch",    "executor",        "for"};
+  static const std::vector<std::string> keys{"profile",
+                                             "cluster",
+                                             "precision",
+                                             "attention",
+                                             "gradients",
+                                             "sequence-length",
+                                             "expert-imbalance",
+                                             "expert-dispatch",
+                                             "kernels",
+                                             "loss",
+                                             "optimizer-bytes",
+                                             "fsdp-prefetch",
+                                             "sequence-parallelism",
+                                             "executor",
+                                             "for"};
   return keys;
 }
 

@@ -17,7 +17,7 @@ struct SearchOptions {
   std::optional<std::string> cluster, precision, attention, gradients, gpus, global_batch,
       global_batch_tokens, sequence_length, recompute, zero1, sharding, device, placement,
       context_kind, expert_imbalance, expert_dispatch, kernels, loss, optimizer_bytes,
-      fsdp_prefetch, trainer, reserve_gib, top, threads, budget;
+      fsdp_prefetch, sequence_parallelism, trainer, reserve_gib, top, threads, budget;
   std::vector<std::string> pins, schedules, measured;
   // Further device types to estimate for, and for which C and EP (empty: those of a search), set by
   // `predict`.

@@ -73,9 +73,16 @@ PublishedRun read_run(JsonReader object) {
     if (loss->string() != "eager") loss->expected("\"eager\"");
     run.loss = LossKind::kEager;
   }
+  if (const auto divided = object.get("sequence_parallel")) {
+    run.sequence_parallel = divided->boolean();
+  }
   if (const auto sums = object.get("gradient_sums")) {
     if (sums->string() != "apart") sums->expected("\"apart\"");
     run.sums_apart = true;
+  }
+  if (const auto trainer = object.get("trainer")) {
+    if (trainer->string() != "pytorch") trainer->expected("\"pytorch\"");
+    run.sums_apart = run.torch_collectives = true;
   }
   run.seconds = object.at("seconds").number(1e-6, 1e6);
   run.in_interval = !object.get("other_card_because");
@@ -102,7 +109,9 @@ EstimateRequest request_of(const PublishedRun& run) {
   request.gradient_bytes = run.gradient_bytes;
   request.eager_kernels = run.eager_kernels;
   request.loss = run.loss;
+  request.sequence_parallel = run.sequence_parallel;
   request.sums_apart = run.sums_apart;
+  request.torch_collectives = run.torch_collectives;
   request.context_degrees = {run.context};
   return request;
 }

@@ -30,8 +30,10 @@ struct PublishedRun {
   int gradient_bytes = 4;
   bool eager_kernels = false;
   std::optional<LossKind> loss{};
+  bool sequence_parallel = true;
   bool sums_apart = false;  // of gradients over micro-batches: kernels of their own
-  double seconds = 0.0;     // of a step
+  bool torch_collectives = false;
+  double seconds = 0.0;  // of a step
   bool in_fit = true;
   bool in_interval = true;  // false: the card is not quite the datasheet's; in no fit either
   Sharding sharding = Sharding::kState;  // with several replicas; none otherwise

@@ -102,28 +102,36 @@ class CaseRuns:
         self.program = program
 
     def of_set(self, cases, folder):
+        for case in cases:  # what predictions, two at a time, then only read
+            self.write_config(case, folder)
         with ThreadPoolExecutor(2) as two:
             return list(two.map(lambda case: self.run(case, folder), cases))
 
     def run(self, case, folder):
-        config = self.config(case, folder)
+        config = self.config_path(case, folder)
         asked = [self.program, "predict", config, "--device", case["device"], "--layout", layout_of(case), "--json"]
         if case.get("gradient_bytes") == 2:
             asked += ["--gradients", "bfloat16"]
         for option in ("attention", "kernels", "loss"):
             if option in case:
                 asked += [f"--{option}", case[option]]
+        if case.get("sequence_parallel") is False:
+            asked += ["--sequence-parallelism", "off"]
+        if "trainer" in case:
+            asked += ["--for", case["trainer"]]
         if "network_bytes_per_s" in case:
             asked += ["--cluster", self.cluster(case, config, folder)]
         return Run(case["name"], *self.error(asked, case["seconds"]))
 
     @staticmethod
-    def config(case, folder):
+    def config_path(case, folder):
         if isinstance(case["config"], str):
             return str(ROOT / case["config"])
-        path = Path(folder) / f"{abs(hash(json.dumps(case['config'])))}.json"
-        path.write_text(json.dumps(case["config"]))
-        return str(path)
+        return str(Path(folder) / f"{hash(json.dumps(case['config'])):x}.json")
+
+    def write_config(self, case, folder):
+        if not isinstance(case["config"], str):
+            Path(self.config_path(case, folder)).write_text(json.dumps(case["config"]))
 
     def cluster(self, case, config, folder):
         """The assumed one with the network that the source names, of a GPU."""
@@ -217,10 +225,13 @@ def lines_of_zero_bubble(program):
 
 # Limits of means, today's.
 STEPS = {"llm-foundry, H100, 128 GPUs and more": 0.056, "llm-foundry, H100": 0.078, "llm-foundry, A100 80 GB": 0.047,
-         "llm-foundry, A100 40 GB": 0.039, "InternEvo, sharded over all": 0.243, "InternEvo, sharded in the node": 0.164,
+         "llm-foundry, A100 40 GB": 0.039,
+         "InternEvo, sharded over all": 0.243, "InternEvo, sharded in the node": 0.164,
          "NeMo Llama 3.1, v24.11.1": 0.028, "NeMo GPT-3, v24.11.1": 0.093, "NeMo Nemotron-4, v24.11.1": 0.029,
          "MaxText, v24.11.1": 0.072, "NeMo Llama 3.1, v25.02": 0.022, "NeMo GPT-3, v25.02": 0.021,
-         "NeMo Nemotron-4, v25.02": 0.036, "MaxText, v25.02": 0.01}
+         "NeMo Nemotron-4, v25.02": 0.036, "MaxText, v25.02": 0.01,
+         "Aleph Alpha, flash2, RMS kernel": 0.097, "Aleph Alpha, flash2": 0.14, "Aleph Alpha, flash1": 0.153,
+         "Aleph Alpha, fused scores": 0.085, "Aleph Alpha, torch scores": 0.196}
 
 
 def lines_of_published_steps(program):
@@ -232,7 +243,7 @@ def lines_of_published_steps(program):
         fits += [Run(run["model"], 0.0, fit) for run, (_, _, fit) in zip(runs, results)]
         aim = 0.10 if runs[0]["device"] == "h100-sxm" else 0.15
         yield Line(name, Limit(mean=aim), Limit(mean=STEPS[name]), of_set)
-    yield Line("published steps, all", Limit(inside=0.86, inside_most=0.94), Limit(inside=0.90), every)
+    yield Line("published steps, all", Limit(inside=0.86, inside_most=0.94), Limit(inside=0.87), every)
     yield Line("published steps: said to fit, as they did", Limit(inside=1.0), Limit(inside=0.994), fits)
 
 
@@ -247,8 +258,8 @@ def lines_of_calibration(program):
 # What `plan` answers, as tokens a second of a GPU: an expert would not laugh. No measured figures; those of 2026-11-29.
 SENTINELS = [
     ("Llama-3-70B, 64 H100", "llama-3-70b", 64, 256, 8192, 1145),
-    ("GPT-3 175B, 128 H100", "gpt-3-175b", 128, 256, 2048, 480),
-    ("Qwen3-30B, 64 H100", "qwen3-30b", 64, 512, 4096, 12165),
+    ("GPT-3 175B, 128 H100", "gpt-3-175b", 128, 256, 2048, 505),
+    ("Qwen3-30B, 64 H100", "qwen3-30b", 64, 512, 4096, 11607),
 ]
 
 
@@ -260,7 +271,7 @@ def lines_of_plans(program):
                                  "--top", "1", "--json"], capture_output=True, text=True, check=True)
         best = json.loads(answer.stdout)["plans"][0]
         runs.append(Run(name, batch * tokens / gpus / (best["prediction"]["step_time_ns"] * 1e-9) / rate - 1.0))
-    yield Line("answers of plan against those of 2026-11-29", Limit(largest=0.06), Limit(largest=0.06), runs)
+    yield Line("answers of plan against those of 2026-11-29", Limit(largest=0.03), Limit(largest=0.03), runs)
 
 
 def main():

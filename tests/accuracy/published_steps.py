@@ -3,8 +3,9 @@
 
 usage: published_steps.py PENSTOCK [--rows] [--only TEXT] [--gathers]
 
-The runs are in published_steps.json, which names their sources; 39 of the 344 are in the fit of
-data/efficiency/cases.json. Prints by set: mean and median error, how many lie in their interval, how many are
+The runs are in published_steps.json, which names their sources; 39 of the 745 are in the fit of
+data/efficiency/cases.json, 50 more in its intervals.
+Prints by set: mean and median error, how many lie in their interval, how many are
 said not to fit, though all of them ran. --rows: every run. --only: the sets with TEXT in their names. --gathers: of
 MPT's runs of up to 4,096 tokens, how the share of the step that the prediction lacks follows, by least squares, the
 share that one gather of all layers would take (2 bytes a weight, 361 GB/s), which its trainer does not prefetch. MPT's
@@ -102,8 +103,9 @@ class Predicting:
     def __call__(self, name, run):
         words = [self.program, "predict", self.file_of(run["model"]), "--device", run["device"], "--layout",
                  layout(name, run), "--json"]
-        if "gradients" in run:
-            words += ["--gradients", run["gradients"]]
+        for option in ("gradients", "attention", "kernels", "sequence-parallelism", "for"):
+            if option in run:
+                words += [f"--{option}", run[option]]
         if self.network_of(name):
             words += ["--cluster", self.cluster(run, self.network_of(name))]
         answer = subprocess.run(words, capture_output=True, text=True, check=False)

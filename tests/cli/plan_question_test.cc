@@ -139,6 +139,20 @@ TEST_CASE("options of an estimate are found again, several of them too") {
   CHECK(found.question.estimated->request.loss == LossKind::kInPlace);
 }
 
+// Residuals and norms of a layer are whole on every rank then, which no price alone would tell.
+TEST_CASE("a plan without sequence parallelism says so, and is read again as it was") {
+  const Folder folder;
+  const Loaded<PlanFile> plan = plan_in(
+      folder, {"predict", "data/models/llama-2-7b.json", "--device", "a100-80gb", "--layout",
+               "TP=8 DP=2 mbs=1 gb=8 seq=4096 zero1=on", "--sequence-parallelism", "off"});
+  const std::vector<EstimateOption> asked{{"sequence-parallelism", "off"}};
+  CHECK(plan.value.estimate_options == asked);
+  const PlanQuestion again = question_of(plan.value, plan.file.path);
+  CHECK(again.why_not == "");
+  REQUIRE(again.question.estimated);
+  CHECK_FALSE(again.question.estimated->request.sequence_parallel);
+}
+
 // No trying finds that tokens were 1.37 times as many on one rank.
 TEST_CASE("how experts' tokens were asked for stands in the plan") {
   const Folder folder;

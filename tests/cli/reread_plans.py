@@ -40,6 +40,7 @@ def options_of(draw, model, device):
     maybe(0.3, "--optimizer-bytes", "6", "8", "10", "4", "0")
     maybe(0.3, "--kernels", "eager", "compiled")
     maybe(0.3, "--loss", "apart", "in-place", "eager")
+    maybe(0.2, "--sequence-parallelism", "on", "off")
     maybe(0.3, "--fsdp-prefetch", "backward-pre", "backward-post")
     maybe(0.3, "--executor", "ideal", "sender-blocks", "rendezvous")
     maybe(0.2, "--queues", "none", "per-direction", "per-peer", "per-rank")

@@ -361,8 +361,16 @@ TEST_CASE("PyTorch's tensor parallelism waits, copies and keeps what it gathered
   CHECK(head.backward.copies == embedding.forward.copies);
   // What was gathered for the head, and its whole gradient, beside the logits' of 2 and 4 bytes.
   CHECK(head.working_peak == Bytes{2 * 8192 * 4096 * 2 + 8192 * 16'032 * (2 + 4)});
-  key.tensor_degree = 1;
+  // Whole tokens: two sums each way, nothing copied.
   key.sequence_parallel = false;
+  const SectionCounts sums = count_layer(llama, LayerKind::kDense, key);
+  CHECK(sums.forward.copies == 0.0);
+  REQUIRE(sums.traffic.size() == 1);
+  CHECK(sums.traffic[0].kind == CollectiveKind::kAllReduce);
+  CHECK(sums.traffic[0].forward == 2);
+  CHECK(sums.traffic[0].input_gradient == 2);
+  CHECK(sums.traffic[0].beside_weight_gradient == 0);
+  key.tensor_degree = 1;
   CHECK(count_layer(llama, LayerKind::kDense, key).forward.copies == 0.0);
   CHECK(count_embedding(llama, key).forward.copies == 0.0);
 }

@@ -23,6 +23,9 @@ Export refused(std::string why, std::optional<Plan> nearest = {});
 
 // Whether gradients are summed up in 32 bits beside parameters of 16, as the plan's prices have it.
 bool sums_gradients_in_32_bits(const PlanFile& plan);
+// Norms and residuals are divided over the ranks of TP, unless it was planned without; Megatron-LM
+// refuses experts without it.
+bool is_sequence_parallel(const PlanFile& file);
 bool has_16_bits(const ExportRequest& request);
 
 }  // namespace penstock

@@ -88,6 +88,13 @@ Export refused(std::string why, std::optional<Plan> nearest) {
   return answer;
 }
 
+bool is_sequence_parallel(const PlanFile& file) {
+  const auto& asked = file.estimate_options;
+  const bool is_off = std::find(asked.begin(), asked.end(),
+                                EstimateOption{"sequence-parallelism", "off"}) != asked.end();
+  return file.plan.tensor > 1 && (!is_off || file.plan.expert > 1);
+}
+
 bool sums_gradients_in_32_bits(const PlanFile& plan) {
   if (plan.plan.sharding == Sharding::kFsdp) return true;  // in its shards, whatever is gathered
   // ZeRO-2 divides gradients and leaves the weights whole.

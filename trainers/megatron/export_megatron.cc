@@ -117,7 +117,7 @@ std::string plan_args(const PlanFile& file, const ExportRequest& request,
   const Plan& plan = file.plan;
   Flags flags;
   flags.add("--tensor-model-parallel-size", plan.tensor);
-  if (plan.tensor > 1) flags.add("--sequence-parallel");
+  if (is_sequence_parallel(file)) flags.add("--sequence-parallel");
   if (plan.context > 1) {
     flags.add("--context-parallel-size", plan.context);
     flags.add("--cp-comm-type", communication_of(plan.context_kind));

@@ -36,7 +36,7 @@ std::string fields_of(const PlanFile& file, const ExportRequest& request) {
   };
   const auto boolean = [](bool value) { return value ? "True" : "False"; };
   set("model.tensor_model_parallel_size", plan.tensor);
-  set("model.sequence_parallel", boolean(plan.tensor > 1));
+  set("model.sequence_parallel", boolean(is_sequence_parallel(file)));
   set("model.pipeline_model_parallel_size", plan.pipeline);
   if (plan.pipeline > 1) {
     set("model.pipeline_model_parallel_layout", '"' + megatron_layout(file) + '"');
