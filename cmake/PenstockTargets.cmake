@@ -1,4 +1,4 @@
-# The verbs of this build: penstock_library, penstock_test, penstock_bench, penstock_fuzzer,
+# The verbs of this build: penstock_library (penstock_sources, penstock_check_sources, penstock_check_part), penstock_test, penstock_bench, penstock_fuzzer,
 # penstock_group_sources, penstock_install.
 include_guard(GLOBAL)
 include(GNUInstallDirs)
@@ -51,14 +51,113 @@ target_compile_options(penstock_warnings INTERFACE
   # GCC 12 sees an overlap in std::string's operator+ at -O3 that is not there.
   $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>,$<CONFIG:Release>>:-Wno-restrict>)
 
-# penstock_library(NAME [NOT_INSTALLED] SOURCES a.cc ... HEADERS a.h ... LINK core ... PRIVATE_LINK fmt::fmt ...)
-# A static library, penstock::NAME here and in the installed package. LINK names modules, PRIVATE_LINK
+# penstock_sources(RESULT PATTERN_OR_FILE... [EXCEPT a.cc ...]): what a target of this folder is made of, sorted, and
+# remembered for penstock_check_sources. EXCEPT: what the caller puts into a target of its own.
+function(penstock_sources result)
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "EXCEPT")
+  set(all)
+  foreach(source IN LISTS ARG_UNPARSED_ARGUMENTS)
+    if(source MATCHES "[*]")
+      file(GLOB source CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} ${source})
+    endif()
+    list(APPEND all ${source})
+  endforeach()
+  list(SORT all)
+  foreach(source IN LISTS all ARG_EXCEPT)
+    cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
+    set_property(GLOBAL APPEND PROPERTY penstock_known_sources ${source})
+  endforeach()
+  set_property(GLOBAL APPEND PROPERTY penstock_known_folders ${CMAKE_CURRENT_SOURCE_DIR})
+  list(REMOVE_ITEM all ${ARG_EXCEPT})
+  set(${result} ${all} PARENT_SCOPE)
+endfunction()
+
+# penstock_check_sources(FOLDER...): every source below these folders is in a target, or below a folder whose own
+# CMakeLists.txt this build leaves out. A file that nobody compiles would be missed only where something links it.
+function(penstock_check_sources)
+  list(TRANSFORM ARGN REPLACE "(.+)" "${PROJECT_SOURCE_DIR}/\\1/*.cc" OUTPUT_VARIABLE patterns)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${patterns})
+  get_property(known GLOBAL PROPERTY penstock_known_sources)
+  get_property(folders GLOBAL PROPERTY penstock_known_folders)
+  list(REMOVE_ITEM sources ${known})
+  set(missed)
+  foreach(source IN LISTS sources)
+    cmake_path(GET source PARENT_PATH folder)
+    while(NOT EXISTS ${folder}/CMakeLists.txt)
+      cmake_path(GET folder PARENT_PATH folder)
+    endwhile()
+    if(folder IN_LIST folders)
+      string(APPEND missed "\n  ${source}")
+    endif()
+  endforeach()
+  if(missed)
+    message(FATAL_ERROR "In no target:${missed}")
+  endif()
+endfunction()
+
+# penstock_check_part(SWITCH SOURCES a.cc ... PART b.cc ... STAND_INS c_none.cc ...): SOURCES are compiled always, PART
+# only with SWITCH, STAND_INS without it. What SOURCES include of PART, a stand-in must include, too, or the build without
+# SWITCH does not link. A file of PART that has no header of its own serves another's, and that must not be one of
+# SOURCES. Said in every build, since few make that one. Headers are named from the root.
+function(penstock_check_part switch)
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "SOURCES;PART;STAND_INS")
+  cmake_path(RELATIVE_PATH CMAKE_CURRENT_SOURCE_DIR BASE_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_VARIABLE folder)
+  # The sources whose headers a source or its own header includes.
+  function(included_by source result)
+    string(REGEX REPLACE "cc$" "h" header ${source})
+    set(all "")
+    foreach(file IN ITEMS ${source} ${header})
+      if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${file})
+        file(STRINGS ${file} includes REGEX "^#include \"${folder}/")
+        list(APPEND all ${includes})
+      endif()
+    endforeach()
+    list(TRANSFORM all REPLACE "^#include \"${folder}/(.*)\\.h\"$" "\\1.cc")
+    set(${result} ${all} PARENT_SCOPE)
+  endfunction()
+  set(stood_in "")
+  foreach(source IN LISTS ARG_STAND_INS)
+    included_by(${source} others)
+    list(APPEND stood_in ${others})
+  endforeach()
+  foreach(source IN LISTS ARG_SOURCES)
+    included_by(${source} others)
+    foreach(other IN LISTS others)
+      if(other IN_LIST ARG_PART AND NOT other IN_LIST stood_in)
+        message(FATAL_ERROR "${folder}/${source} includes the header of ${folder}/${other}, which is compiled only with "
+                            "${switch}: compile it always, or let a stand-in include that header")
+      endif()
+    endforeach()
+  endforeach()
+  foreach(source IN LISTS ARG_PART)
+    string(REGEX REPLACE "cc$" "h" own ${source})
+    if(NOT EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${own})
+      included_by(${source} served)
+      set(always ${ARG_SOURCES})
+      list(REMOVE_ITEM always ${stood_in} "")
+      list(REMOVE_ITEM served ${always} "")
+      if(NOT served)
+        message(FATAL_ERROR "${folder}/${source} has no header and includes none of what is compiled only with ${switch}: "
+                            "compile it always, as what it serves, or let a stand-in include the header that it serves")
+      endif()
+    endif()
+  endforeach()
+endfunction()
+
+# penstock_library(NAME [NOT_INSTALLED] [SOURCES a.cc b/*.cc ...] [EXCEPT a.cc ...] HEADERS a.h ... LINK core ...
+#                  PRIVATE_LINK fmt::fmt ...)
+# A static library, penstock::NAME here and in the installed package, of the folder's sources (or of SOURCES) but for
+# EXCEPT. HEADERS are the public ones. LINK names modules, PRIVATE_LINK
 # targets of other packages; PACKAGE::TARGET makes penstockConfig.cmake look for PACKAGE, because a
 # static library hands its private dependencies to whoever links it. NOT_INSTALLED: parts that link
 # LibTorch or CUDA serve the program only.
 function(penstock_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 ARG "NOT_INSTALLED" "" "SOURCES;HEADERS;LINK;PRIVATE_LINK")
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "NOT_INSTALLED" "" "SOURCES;EXCEPT;HEADERS;LINK;PRIVATE_LINK")
   set(target penstock_${name})
+  if(NOT ARG_SOURCES)
+    set(ARG_SOURCES *.cc)
+  endif()
+  penstock_sources(ARG_SOURCES ${ARG_SOURCES} EXCEPT ${ARG_EXCEPT})
   add_library(${target} STATIC ${ARG_SOURCES})
   add_library(penstock::${name} ALIAS ${target})
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
