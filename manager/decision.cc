@@ -13,11 +13,9 @@ constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 
 struct Writer {
   Json operator()(const StartRanks& act) const {
-    Json ranks = Json::array();
-    for (const PlacedRank& rank : act.ranks) ranks.push(write_placed_rank(rank));
     Json json = Json::object();
     json.set("act", "start").set("generation", act.generation).set("page", act.page);
-    json.set("ranks", std::move(ranks));
+    json.set("ranks", json_of(act.ranks));
     json.set("checkpoint_every", act.checkpoint_every);
     return json.set("between_losses_ns", std::int64_t{act.between_losses.count()});
   }
@@ -44,9 +42,7 @@ StartRanks read_start(JsonReader& reader) {
   StartRanks start;
   start.generation = reader.at("generation").integer(0, kMost);
   start.page = static_cast<int>(reader.at("page").integer(0, 1 << 20));
-  for (const JsonReader& rank : reader.at("ranks").elements()) {
-    start.ranks.push_back(read_placed_rank(rank));
-  }
+  read_json(reader.at("ranks"), start.ranks);
   start.checkpoint_every = reader.at("checkpoint_every").integer(0, kMost);
   if (const auto apart = reader.get("between_losses_ns")) {
     start.between_losses = Duration{apart->integer(0, kMost)};

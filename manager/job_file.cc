@@ -6,7 +6,6 @@
 #include "manager/job_file.h"
 
 #include <array>
-#include <utility>
 
 #include "core/values/json_reader.h"
 

@@ -5,7 +5,6 @@
 #include "manager/job_store.h"
 
 #include <cstdint>
-#include <utility>
 
 #include <sqlite3.h>
 

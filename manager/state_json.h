@@ -1,21 +1,21 @@
-// How the parts of a job's state are written. Private to manager/.
+// The fields of a rank, in a job's state and in what is decided. Private to manager/.
 #pragma once
 
-#include <optional>
-#include <string>
-
-#include "core/values/json.h"
-#include "core/values/json_reader.h"
+#include "core/values/json_fields.h"
 #include "manager/job_state.h"
 
 namespace penstock {
 
-// Times as nanoseconds since 1970: what is read is what was written, to the last.
-inline Json write_time(UtcTime time) { return Json(std::int64_t{time.time_since_epoch().count()}); }
-UtcTime read_time(const JsonReader& reader);
-std::optional<UtcTime> get_time(JsonReader& reader, const char* key);
+inline constexpr int kMostGpusInFiles = 1 << 20;
 
-Json write_placed_rank(const PlacedRank& rank);
-PlacedRank read_placed_rank(JsonReader reader);
+template <class Fields>
+void fields_of(Fields& fields, FieldsOf<Fields, PlacedRank>& rank) {
+  fields("rank", rank.rank, 0, kMostGpusInFiles);
+  fields("machine", rank.machine);
+  fields("local_rank", rank.local_rank, 0, kMostGpusInFiles);
+  fields("ended", rank.ended);
+  fields.if_any("code", rank.code, -255, 255);
+  fields("signal", rank.signal, 0, kMostGpusInFiles);
+}
 
 }  // namespace penstock

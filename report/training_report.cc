@@ -4,14 +4,13 @@
 #include "report/training_report.h"
 
 #include <algorithm>
-#include <cmath>
 #include <iterator>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include "core/files/finite_or_null.h"
+#include "core/values/finite_or_null.h"
 #include "core/values/seconds.h"
 #include "report/validation.h"
 #include "report/words.h"

@@ -1,12 +1,13 @@
-// A strict reader and its writer, side by side: settings, the files of every section and the ranges
-// that they hold. Values are checked against the bounds that the rest of the program relies on.
+// A strict reader and its writer, by one list of fields: settings, the files of every section and
+// the ranges that they hold. Values are checked against the bounds that the rest of the program
+// relies on.
 #include "runtime_bridge/checkpoint_manifest.h"
 
 #include <algorithm>
 #include <charconv>
 #include <limits>
 
-#include "core/values/json_reader.h"
+#include "core/values/json_fields.h"
 #include "training/learning_rate.h"
 
 namespace penstock {
@@ -15,24 +16,6 @@ namespace {
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kMostSamples = std::numeric_limits<int>::max();
 constexpr double kLargest = std::numeric_limits<double>::max();
-constexpr const char* kFormat = "penstock.checkpoint/1";
-
-Json write_options(const TrainingOptions& options) {
-  Json json = Json::object();
-  json.set("learning_rate", options.learning_rate)
-      .set("weight_decay", options.weight_decay)
-      .set("momentum", options.momentum)
-      .set("beta1", options.beta1)
-      .set("beta2", options.beta2)
-      .set("epsilon", options.epsilon)
-      .set("clip_norm", options.clip_norm)
-      .set("seed", options.seed)
-      .set("learning_rate_schedule", std::string(name_of(options.schedule)))
-      .set("warmup_steps", options.warmup_steps)
-      .set("decay_steps", options.decay_steps)
-      .set("least_learning_rate", options.least_learning_rate);
-  return json;
-}
 
 // All 64 bits, where JsonReader::integer() stops at 63.
 std::uint64_t read_seed(const JsonReader& reader) {
@@ -46,50 +29,10 @@ std::uint64_t read_seed(const JsonReader& reader) {
   return seed;
 }
 
-// Manifests from before there were schedules have none.
-void read_schedule(JsonReader& reader, TrainingOptions& options) {
-  if (!reader.has("learning_rate_schedule")) return;
-  const JsonReader name = reader.at("learning_rate_schedule");
-  const auto schedule = learning_rate_schedule_named(name.string());
-  if (!schedule) name.expected("constant, linear or cosine");
-  options.schedule = *schedule;
-  options.warmup_steps = reader.at("warmup_steps").integer(0, kMost);
-  options.decay_steps = reader.at("decay_steps").integer(0, kMost);
-  options.least_learning_rate = reader.at("least_learning_rate").number(0.0, kLargest);
-}
-
-TrainingOptions read_options(JsonReader reader) {
-  TrainingOptions options;
-  const auto number = [&](const char* key) { return reader.at(key).number(-kLargest, kLargest); };
-  options.learning_rate = number("learning_rate");
-  options.weight_decay = number("weight_decay");
-  options.momentum = number("momentum");
-  options.beta1 = number("beta1");
-  options.beta2 = number("beta2");
-  options.epsilon = number("epsilon");
-  options.clip_norm = number("clip_norm");
-  options.seed = read_seed(reader.at("seed"));
-  read_schedule(reader, options);
-  reader.finish();
-  return options;
-}
-
-Json write_data(const CheckpointData& data) {
-  Json json = Json::object();
-  json.set("path", data.path).set("bytes", data.bytes).set("checksum", data.checksum);
-  json.set("taken", data.taken);
-  return json;
-}
-
-// `samples`: of the run; before there was "taken", it had taken them all of one file.
-CheckpointData read_data(JsonReader reader, std::int64_t samples) {
-  CheckpointData data;
-  data.path = reader.at("path").string();
-  data.bytes = reader.at("bytes").integer(0, kMost);
-  data.checksum = reader.at("checksum").string();
-  data.taken = reader.has("taken") ? reader.at("taken").integer(0, kMost) : samples;
-  reader.finish();
-  return data;
+LearningRateSchedule read_schedule(const JsonReader& reader) {
+  const auto schedule = learning_rate_schedule_named(reader.string());
+  if (!schedule) reader.expected("constant, linear or cosine");
+  return *schedule;
 }
 
 Precision read_precision(const JsonReader& reader) {
@@ -115,23 +58,6 @@ std::string read_name(const JsonReader& reader) {
   return name;
 }
 
-CheckpointFile read_file_entry(JsonReader reader) {
-  CheckpointFile file;
-  file.name = read_name(reader.at("name"));
-  file.section = static_cast<int>(reader.at("section").integer(0, 1 << 20));
-  file.kind = read_kind(reader.at("kind"));
-  file.bytes = static_cast<std::uint64_t>(reader.at("bytes").integer(0, kMost));
-  file.header_checksum = reader.at("header_checksum").string();
-  reader.finish();
-  return file;
-}
-
-std::vector<CheckpointFile> read_file_entries(const JsonReader& reader) {
-  std::vector<CheckpointFile> files;
-  for (const JsonReader& entry : reader.elements()) files.push_back(read_file_entry(entry));
-  return files;
-}
-
 void check_all_sections(const CheckpointManifest& manifest, const JsonReader& reader) {
   for (int section = 0; section < manifest.info.sections; ++section) {
     if (std::ranges::none_of(manifest.files, [&](const CheckpointFile& file) {
@@ -142,46 +68,25 @@ void check_all_sections(const CheckpointManifest& manifest, const JsonReader& re
   }
 }
 
-Json write_last_step(const CheckpointLastStep& step) {
+using SharedNumbers = decltype(CheckpointInfo::shared_numbers);
+
+Json write_numbers(const SharedNumbers& numbers) {
   Json json = Json::object();
-  json.set("loss", step.loss).set("gradient_norm", step.gradient_norm).set("skipped", step.skipped);
+  for (const auto& [name, value] : numbers) json.set(name, value);
   return json;
 }
 
-CheckpointLastStep read_last_step(JsonReader reader) {
-  CheckpointLastStep step;
-  step.loss = reader.at("loss").number(-kLargest, kLargest);
-  step.gradient_norm = reader.at("gradient_norm").number(0.0, kLargest);
-  step.skipped = reader.at("skipped").boolean();
-  reader.finish();
-  return step;
+SharedNumbers read_numbers(JsonReader reader) {
+  SharedNumbers numbers;
+  for (const auto& [name, value] : reader.members()) {
+    numbers.emplace_back(name, value.number(-kLargest, kLargest));
+  }
+  return numbers;
 }
 
-CheckpointInfo read_info(JsonReader& reader) {
-  CheckpointInfo info;
-  info.step = reader.at("step").integer(0, kMost);
-  info.model = reader.at("model").string();
-  info.sections = static_cast<int>(reader.at("sections").integer(1, 1 << 20));
-  if (reader.has("section_names")) {
-    for (const JsonReader& name : reader.at("section_names").elements()) {
-      info.section_names.push_back(name.string());
-    }
-  }
-  info.plan_hash = reader.at("plan_hash").string();
-  info.samples = reader.at("samples").integer(0, kMost);
-  info.precision = read_precision(reader.at("precision"));
-  info.global_batch = static_cast<int>(reader.at("global_batch").integer(1, kMostSamples));
-  info.sequence_length = static_cast<int>(reader.at("sequence_length").integer(1, kMostSamples));
-  if (reader.has("tokens_per_batch")) {
-    info.tokens_per_batch = reader.at("tokens_per_batch").integer(1, kMost);
-  }
-  info.data = read_data(reader.at("data"), info.samples);
-  info.options = read_options(reader.at("training"));
-  for (auto& [name, value] : reader.at("shared_numbers").members()) {
-    info.shared_numbers.emplace_back(name, value.number(-kLargest, kLargest));
-  }
-  if (reader.has("last_step")) info.last_step = read_last_step(reader.at("last_step"));
-  return info;
+template <class Named>
+Json name_in_json(Named value) {
+  return std::string(name_of(value));
 }
 
 }  // namespace
@@ -190,58 +95,85 @@ std::string_view name_of(StateKind kind) {
   return kind == StateKind::kParameters ? "parameters" : "optimizer";
 }
 
-Json write_checkpoint_files(const std::vector<CheckpointFile>& files) {
-  Json list = Json::array();
-  for (const CheckpointFile& file : files) {
-    Json entry = Json::object();
-    entry.set("name", file.name)
-        .set("section", file.section)
-        .set("kind", std::string(name_of(file.kind)))
-        .set("bytes", file.bytes)
-        .set("header_checksum", file.header_checksum);
-    list.push(std::move(entry));
-  }
-  return list;
+template <class Fields>
+void fields_of(Fields& fields, FieldsOf<Fields, TrainingOptions>& options) {
+  fields("learning_rate", options.learning_rate);
+  fields("weight_decay", options.weight_decay);
+  fields("momentum", options.momentum);
+  fields("beta1", options.beta1);
+  fields("beta2", options.beta2);
+  fields("epsilon", options.epsilon);
+  fields("clip_norm", options.clip_norm);
+  fields.as("seed", options.seed, json_of<std::uint64_t>, read_seed);
+  // Manifests from before there were schedules have none.
+  if (!fields.holds("learning_rate_schedule", true)) return;
+  fields.as("learning_rate_schedule", options.schedule, name_in_json<LearningRateSchedule>,
+            read_schedule);
+  fields("warmup_steps", options.warmup_steps);
+  fields("decay_steps", options.decay_steps);
+  fields("least_learning_rate", options.least_learning_rate, 0.0, kLargest);
 }
+
+template <class Fields>
+void fields_of(Fields& fields, FieldsOf<Fields, CheckpointData>& data) {
+  fields("path", data.path);
+  fields("bytes", data.bytes);
+  fields("checksum", data.checksum);
+  fields.later("taken", data.taken);
+}
+
+template <class Fields>
+void fields_of(Fields& fields, FieldsOf<Fields, CheckpointLastStep>& step) {
+  fields("loss", step.loss);
+  fields("gradient_norm", step.gradient_norm, 0.0, kLargest);
+  fields("skipped", step.skipped);
+}
+
+template <class Fields>
+void fields_of(Fields& fields, FieldsOf<Fields, CheckpointFile>& file) {
+  fields.as("name", file.name, json_of<std::string>, read_name);
+  fields("section", file.section, 0, 1 << 20);
+  fields.as("kind", file.kind, name_in_json<StateKind>, read_kind);
+  fields("bytes", file.bytes, 0, kMost);
+  fields("header_checksum", file.header_checksum);
+}
+
+template <class Fields>
+void fields_of(Fields& fields, FieldsOf<Fields, CheckpointManifest>& manifest) {
+  auto& info = manifest.info;
+  fields.format("penstock.checkpoint/1");
+  fields("step", info.step);
+  fields("model", info.model);
+  fields("sections", info.sections, 1, 1 << 20);
+  fields.later("section_names", info.section_names);
+  fields("plan_hash", info.plan_hash);
+  fields("samples", info.samples);
+  fields.as("precision", info.precision, name_in_json<Precision>, read_precision);
+  fields("global_batch", info.global_batch, 1, kMostSamples);
+  fields("sequence_length", info.sequence_length, 1, kMostSamples);
+  if (fields.holds("tokens_per_batch", info.tokens_per_batch > 0)) {
+    fields("tokens_per_batch", info.tokens_per_batch, 1, kMost);
+  }
+  // Before there was "taken", a run had taken all its samples of one file.
+  if constexpr (Fields::kReads) info.data.taken = info.samples;
+  fields("data", info.data);
+  fields("training", info.options);
+  fields.as("shared_numbers", info.shared_numbers, write_numbers, read_numbers);
+  fields.if_any("last_step", info.last_step);
+  fields("files", manifest.files);
+}
+
+Json write_checkpoint_files(const std::vector<CheckpointFile>& files) { return json_of(files); }
 
 std::vector<CheckpointFile> read_checkpoint_files(const Json& json, const std::string& file) {
-  return read_file_entries(JsonReader(json, file));
+  return read_json<std::vector<CheckpointFile>>(JsonReader(json, file));
 }
 
-Json write_manifest(const CheckpointManifest& manifest) {
-  const CheckpointInfo& info = manifest.info;
-  Json numbers = Json::object();
-  for (const auto& entry : info.shared_numbers) numbers.set(entry.first, entry.second);
-  Json names = Json::array();
-  for (const std::string& name : info.section_names) names.push(name);
-  Json json = Json::object();
-  json.set("format", kFormat)
-      .set("step", info.step)
-      .set("model", info.model)
-      .set("sections", info.sections)
-      .set("section_names", std::move(names))
-      .set("plan_hash", info.plan_hash)
-      .set("samples", info.samples)
-      .set("precision", std::string(name_of(info.precision)))
-      .set("global_batch", info.global_batch)
-      .set("sequence_length", info.sequence_length);
-  if (info.tokens_per_batch > 0) json.set("tokens_per_batch", info.tokens_per_batch);
-  json.set("data", write_data(info.data))
-      .set("training", write_options(info.options))
-      .set("shared_numbers", std::move(numbers));
-  if (info.last_step) json.set("last_step", write_last_step(*info.last_step));
-  json.set("files", write_checkpoint_files(manifest.files));
-  return json;
-}
+Json write_manifest(const CheckpointManifest& manifest) { return json_of(manifest); }
 
 CheckpointManifest read_manifest(const Json& json, const std::string& file) {
-  JsonReader reader(json, file);
-  const JsonReader format = reader.at("format");
-  if (format.string() != kFormat) format.expected(std::string("\"") + kFormat + "\"");
-  CheckpointManifest manifest;
-  manifest.info = read_info(reader);
-  manifest.files = read_file_entries(reader.at("files"));
-  reader.finish();
+  const JsonReader reader(json, file);
+  auto manifest = read_json<CheckpointManifest>(reader);
   check_all_sections(manifest, reader);
   return manifest;
 }

@@ -28,14 +28,12 @@
 #include <cstdio>
 #include <limits>
 
-#include "core/values/json.h"
-#include "core/values/json_reader.h"
+#include "core/values/json_fields.h"
 
 namespace penstock {
 namespace {
 
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-constexpr int kMostUpdates = std::numeric_limits<int>::max();
 constexpr int kMostRank = 1 << 20;
 
 bool is_complete(const StepStanding& standing) {
@@ -83,86 +81,67 @@ double number_of_bits(const JsonReader& reader) {
   return std::bit_cast<double>(bits);
 }
 
-void set_norm(Json& json, const std::optional<NormShare>& norm) {
-  if (!norm) return;
-  json.set("squared_norm", bits_of(norm->squared_norm))
-      .set("loss", bits_of(norm->loss))
-      .set("not_finite", bits_of(norm->not_finite));
+Json json_of_bits(double value) { return bits_of(value); }
+
+template <class Fields>
+void norm_of(Fields& fields, FieldsOf<Fields, std::optional<NormShare>>& norm) {
+  if (!fields.holds("loss", norm.has_value())) return;
+  if constexpr (Fields::kReads) norm.emplace();
+  fields.as("squared_norm", norm->squared_norm, json_of_bits, number_of_bits);
+  fields.as("loss", norm->loss, json_of_bits, number_of_bits);
+  fields.as("not_finite", norm->not_finite, json_of_bits, number_of_bits);
 }
 
-std::optional<NormShare> norm_in(JsonReader& reader) {
-  if (!reader.has("loss")) return std::nullopt;
-  NormShare norm;
-  norm.squared_norm = number_of_bits(reader.at("squared_norm"));
-  norm.loss = number_of_bits(reader.at("loss"));
-  norm.not_finite = number_of_bits(reader.at("not_finite"));
-  return norm;
+// Nothing where it cannot be read; what else stands there is not looked at.
+template <class Value>
+std::optional<Value> read_if_sound(const std::string& text, const std::string& name) {
+  try {
+    const Json json = parse_json(text, name);
+    JsonReader reader(json, name);
+    ReadFields fields(reader);
+    Value value;
+    fields_of(fields, value);
+    return value;
+  } catch (const Error&) {
+    return std::nullopt;
+  }
 }
 
 }  // namespace
 
-std::string write_standing(const StepStanding& standing) {
-  Json json = Json::object();
-  json.set("step", standing.step)
-      .set("reduced", standing.reduced)
-      .set("norm_first", standing.norm_first)
-      .set("updates", standing.updates)
-      .set("updated", standing.updated)
-      .set("can_finish", standing.can_finish)
-      .set("changed_by_forward", standing.changed_by_forward)
-      .set("plan", standing.plan)
-      .set("mirrored", standing.mirrored);
-  set_norm(json, standing.norm);
-  return to_text(json);
+template <class Fields>
+void fields_of(Fields& fields, FieldsOf<Fields, StepStanding>& standing) {
+  fields("step", standing.step);
+  fields("reduced", standing.reduced);
+  fields("norm_first", standing.norm_first);
+  fields("updates", standing.updates);
+  fields("updated", standing.updated);
+  fields("can_finish", standing.can_finish);
+  fields("changed_by_forward", standing.changed_by_forward);
+  fields("plan", standing.plan);
+  fields("mirrored", standing.mirrored, kNotMirrored, kMost);
+  norm_of(fields, standing.norm);
 }
+
+template <class Fields>
+void fields_of(Fields& fields, FieldsOf<Fields, LastStep>& last) {
+  fields("next_step", last.next_step);
+  fields("ranks", last.ranks, 0, kMostRank);
+  fields("mirrored", last.mirrored);
+  fields("why_not", last.why_not);
+  norm_of(fields, last.norm);
+}
+
+std::string write_standing(const StepStanding& standing) { return to_text(json_of(standing)); }
 
 std::optional<StepStanding> read_standing(const std::string& text) {
-  try {
-    const Json json = parse_json(text, "standing");
-    JsonReader reader(json, "standing");
-    StepStanding standing;
-    standing.step = reader.at("step").integer(0, kMost);
-    standing.reduced = reader.at("reduced").boolean();
-    standing.norm_first = reader.at("norm_first").boolean();
-    standing.updates = static_cast<int>(reader.at("updates").integer(0, kMostUpdates));
-    standing.updated = static_cast<int>(reader.at("updated").integer(0, kMostUpdates));
-    standing.can_finish = reader.at("can_finish").boolean();
-    standing.changed_by_forward = reader.at("changed_by_forward").boolean();
-    standing.plan = reader.at("plan").string();
-    standing.mirrored = reader.at("mirrored").integer(kNotMirrored, kMost);
-    standing.norm = norm_in(reader);
-    return standing;
-  } catch (const Error&) {
-    return std::nullopt;
-  }
+  return read_if_sound<StepStanding>(text, "standing");
 }
 
-std::string write_last_step(const LastStep& last) {
-  Json ranks = Json::array();
-  for (const int rank : last.ranks) ranks.push(rank);
-  Json json = Json::object();
-  json.set("next_step", last.next_step).set("ranks", std::move(ranks));
-  json.set("mirrored", last.mirrored).set("why_not", last.why_not);
-  set_norm(json, last.norm);
-  return to_text(json);
-}
+std::string write_last_step(const LastStep& last) { return to_text(json_of(last)); }
 
 std::optional<LastStep> read_last_step(const std::string& text) {
-  try {
-    const Json json = parse_json(text, "last step");
-    JsonReader reader(json, "last step");
-    LastStep last;
-    last.next_step = reader.at("next_step").integer(0, kMost);
-    for (const JsonReader& rank : reader.at("ranks").elements()) {
-      last.ranks.push_back(static_cast<int>(rank.integer(0, kMostRank)));
-    }
-    last.mirrored = reader.at("mirrored").boolean();
-    last.why_not = reader.at("why_not").string();
-    last.norm = norm_in(reader);
-    return last;
-  } catch (const Error&) {
-    return std::nullopt;
-  }
+  return read_if_sound<LastStep>(text, "last step");
 }
 
 LastStep last_common_step(const std::map<int, StepStanding>& survivors) {

@@ -215,15 +215,6 @@ class Job {
   LaunchResult result_;
 };
 
-// For exec: pointers into texts that live as long.
-std::vector<char*> pointers(std::vector<std::string>& texts) {
-  std::vector<char*> result;
-  result.reserve(texts.size() + 1);
-  for (std::string& text : texts) result.push_back(text.data());
-  result.push_back(nullptr);
-  return result;
-}
-
 // Of the signals that we block a child inherits those that would end it before it has a handler and
 // are not meant to; the others may end it.
 void prepare(posix_spawnattr_t& attributes) {
@@ -274,7 +265,7 @@ StartChild start_program(const std::string& program, const std::vector<std::stri
     prepare(attributes);
     pid_t process = 0;
     const int error = posix_spawn(&process, program.c_str(), nullptr, &attributes,
-                                  pointers(words).data(), pointers(variables).data());
+                                  pointers_to(words).data(), pointers_to(variables).data());
     posix_spawnattr_destroy(&attributes);
     if (error != 0) {
       throw Error(ErrorKind::kMissingResource, "rank " + std::to_string(rank) +
@@ -299,6 +290,14 @@ bool end_with_launcher(const Environment& environment) {
                 "the launcher of this rank (process " + launcher->second + ") is gone");
   }
   return true;
+}
+
+std::vector<char*> pointers_to(std::vector<std::string>& texts) {
+  std::vector<char*> result;
+  result.reserve(texts.size() + 1);
+  for (std::string& text : texts) result.push_back(text.data());
+  result.push_back(nullptr);
+  return result;
 }
 
 std::string words_of(const RankEnd& end) {

@@ -94,6 +94,9 @@ LaunchResult launch(const LaunchOptions& options);
 // the program has a handler and unblocks it.
 StartChild start_program(const std::string& program, const std::vector<std::string>& arguments);
 
+// For exec: pointers into texts that live as long, and the null behind them.
+std::vector<char*> pointers_to(std::vector<std::string>& texts);
+
 // Whether this process was started by launch().
 bool has_launcher(const Environment& environment);
 // First thing in a rank: it gets killed when its launcher is gone, however that came about. No

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "core/values/error.h"
-#include "core/values/json_reader.h"
+#include "core/values/json_fields.h"
 #include "training/steady_time.h"
 
 namespace penstock {
@@ -40,47 +40,42 @@ void write_private(const std::string& path, std::string_view text) {
   std::filesystem::rename(unfinished, path);
 }
 
-Json json_of(const RankEnd& end) {
-  Json json = Json::object();
-  json.set("rank", end.rank)
-      .set("process", end.process)
-      .set("exit_code", end.exit_code)
-      .set("signal", end.signal)
-      .set("ended_by_launcher", end.ended_by_us);
-  return json;
+}  // namespace
+
+template <class Fields>
+void fields_of(Fields& fields, FieldsOf<Fields, RankEnd>& end) {
+  fields("rank", end.rank);
+  fields("process", end.process, 1, kMost);
+  fields("exit_code", end.exit_code, -1, 255);
+  fields("signal", end.signal, 0, 255);
+  fields("ended_by_launcher", end.ended_by_us);
 }
 
-RankEnd read_end(JsonReader reader) {
-  RankEnd end;
-  end.rank = static_cast<int>(reader.at("rank").integer(0, kMost));
-  end.process = static_cast<int>(reader.at("process").integer(1, kMost));
-  end.exit_code = static_cast<int>(reader.at("exit_code").integer(-1, 255));
-  end.signal = static_cast<int>(reader.at("signal").integer(0, 255));
-  end.ended_by_us = reader.at("ended_by_launcher").boolean();
-  reader.finish();
-  return end;
+template <class Fields>
+void fields_of(Fields& fields, FieldsOf<Fields, LaunchedRanks::Running>& running) {
+  fields("rank", running.rank);
+  fields("process", running.process, 1, kMost);
 }
 
-LaunchedRanks::Running read_running(JsonReader reader) {
-  LaunchedRanks::Running running;
-  running.rank = static_cast<int>(reader.at("rank").integer(0, kMost));
-  running.process = static_cast<int>(reader.at("process").integer(1, kMost));
-  reader.finish();
-  return running;
+template <class Fields>
+void fields_of(Fields& fields, FieldsOf<Fields, LaunchedRanks>& ranks) {
+  fields("running", ranks.running);
+  fields("ended", ranks.ends);
 }
 
-LaunchedRanks read_launched(const std::string& path) {
+template <class Fields>
+void fields_of(Fields& fields, FieldsOf<Fields, HostedStore>& store) {
+  fields("host", store.host);
+  fields("port", store.port, 1, 65535);
+  fields("token", store.token);
+}
+
+namespace {
+
+template <class Value>
+Value read_from(const std::string& path) {
   const Json json = parse_json(read_file(path), path);
-  JsonReader reader(json, path);
-  LaunchedRanks ranks;
-  for (const JsonReader& each : reader.at("running").elements()) {
-    ranks.running.push_back(read_running(each));
-  }
-  for (const JsonReader& each : reader.at("ended").elements()) {
-    ranks.ends.push_back(read_end(each));
-  }
-  reader.finish();
-  return ranks;
+  return read_json<Value>(JsonReader(json, path));
 }
 
 }  // namespace
@@ -91,9 +86,7 @@ std::string to_text(const RanksHere& ranks) {
 }
 
 void MeetingFolder::say_where(const HostedStore& store) const {
-  Json json = Json::object();
-  json.set("host", store.host).set("port", store.port).set("token", store.token);
-  write_private(store_file(), to_text(json) + "\n");
+  write_private(store_file(), to_text(json_of(store)) + "\n");
 }
 
 std::optional<HostedStore> MeetingFolder::wait_for_store(
@@ -110,30 +103,17 @@ std::optional<HostedStore> MeetingFolder::wait_for_store(
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
-  const Json json = parse_json(read_file(path), path);
-  JsonReader reader(json, path);
-  HostedStore store;
-  store.host = reader.at("host").string();
-  store.port = static_cast<int>(reader.at("port").integer(1, 65535));
-  store.token = reader.at("token").string();
-  reader.finish();
-  return store;
+  return read_from<HostedStore>(path);
 }
 
 void MeetingFolder::say_ranks(const RanksHere& which, const LaunchedRanks& ranks) const {
-  Json running = Json::array(), ends = Json::array();
-  for (const LaunchedRanks::Running& each : ranks.running) {
-    running.push(Json::object().set("rank", each.rank).set("process", each.process));
-  }
-  for (const RankEnd& end : ranks.ends) ends.push(json_of(end));
-  write_file(ranks_file(which),
-             to_text(Json::object().set("running", running).set("ended", ends)) + "\n");
+  write_file(ranks_file(which), to_text(json_of(ranks)) + "\n");
 }
 
 std::optional<LaunchedRanks> MeetingFolder::read_ranks(const RanksHere& which) const {
   const std::string path = ranks_file(which);
   if (!std::filesystem::exists(path)) return std::nullopt;
-  return read_launched(path);
+  return read_from<LaunchedRanks>(path);
 }
 
 int MeetingFolder::ended_ranks() const {
@@ -143,7 +123,7 @@ int MeetingFolder::ended_ranks() const {
        entry.increment(error)) {
     const std::string name = entry->path().filename();
     if (name.starts_with(kRanksPrefix) && name.ends_with(kRanksSuffix)) {
-      ended += read_launched(entry->path()).ends.size();
+      ended += read_from<LaunchedRanks>(entry->path()).ends.size();
     }
   }
   return static_cast<int>(ended);

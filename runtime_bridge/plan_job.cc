@@ -8,8 +8,7 @@
 #include <system_error>
 
 #include "core/values/error.h"
-#include "core/values/json.h"
-#include "core/values/json_reader.h"
+#include "core/values/json_fields.h"
 #include "runtime_bridge/checkpoint_checksum.h"
 
 namespace penstock {
@@ -19,35 +18,13 @@ constexpr const char* kJobFormat = "penstock.plan-job/1";
 constexpr const char* kSignFormat = "penstock.planner/1";
 // Numbers that others wrote, to which one may still add.
 constexpr std::int64_t kMost = std::int64_t{1} << 62;
+constexpr int kMostInt = std::numeric_limits<int>::max();
 
 std::string one_line(const Json& json) { return to_text(json, std::numeric_limits<int>::max()); }
 
+std::string seed_in_file(std::uint64_t seed) { return std::to_string(seed); }
+
 // Seeds have 64 bits, which not all readers of JSON can tell apart as numbers.
-Json facts_of(const PlanJob& job) {
-  Json schedules = Json::array();
-  for (const std::string& schedule : job.schedules) schedules.push(schedule);
-  Json json = Json::object();
-  json.set("tool_version", job.tool_version)
-      .set("layout", job.layout)
-      .set("profile", job.profile)
-      .set("cluster", job.cluster)
-      .set("documents", job.documents)
-      .set("tokens_per_batch", job.tokens_per_batch)
-      .set("seed", std::to_string(job.seed))
-      .set("longest", job.longest)
-      .set("pad_to", job.pad_to)
-      .set("replays", job.replays)
-      .set("schedules", std::move(schedules));
-  return json;
-}
-
-void require_format(JsonReader& reader, const std::string& format) {
-  const std::string found = reader.at("format").string();
-  if (found == format) return;
-  reader.at("format").fail("is '" + found + "', and this penstock reads '" + format +
-                           "'\nhelp: run the same penstock as planner and as ranks");
-}
-
 std::uint64_t read_seed(const JsonReader& reader) {
   const std::string text = reader.string();
   std::uint64_t seed = 0;
@@ -57,54 +34,70 @@ std::uint64_t read_seed(const JsonReader& reader) {
   return seed;
 }
 
-}  // namespace
-
-std::uint64_t fingerprint_of(const PlanJob& job) { return xxh64(one_line(facts_of(job))); }
-
-std::string write_plan_job(const PlanJob& job) {
-  Json json = Json::object();
-  json.set("format", kJobFormat)
-      .set("run", job.run)
-      .set("facts", facts_of(job))
-      .set("first_step", job.first_step)
-      .set("first_taken", job.first_taken)
-      .set("end_step", job.end_step)
-      .set("ahead", job.ahead)
-      .set("wanted", job.wanted)
-      .set("ended", job.ended);
-  return one_line(json);
-}
-
-PlanJob read_plan_job(const std::string& text, const std::string& source) {
-  constexpr int kMostInt = std::numeric_limits<int>::max();
+// Of another format it says what to run.
+template <class Value>
+Value read_if_ours(const std::string& text, const std::string& source, const std::string& format) {
   const Json json = parse_json(text, source);
   JsonReader reader(json, source);
-  require_format(reader, kJobFormat);
-  PlanJob job;
-  job.run = reader.at("run").string();
-  JsonReader facts = reader.at("facts");
-  job.tool_version = facts.at("tool_version").string();
-  job.layout = facts.at("layout").string();
-  job.profile = facts.at("profile").string();
-  job.cluster = facts.at("cluster").string();
-  job.documents = facts.at("documents").string();
-  job.tokens_per_batch = facts.at("tokens_per_batch").integer(1, kMost);
-  job.seed = read_seed(facts.at("seed"));
-  job.longest = static_cast<int>(facts.at("longest").integer(1, kMostInt));
-  job.pad_to = static_cast<int>(facts.at("pad_to").integer(1, kMostInt));
-  job.replays = facts.at("replays").integer(0, kMost);
-  for (const JsonReader& each : facts.at("schedules").elements()) {
-    job.schedules.push_back(each.string());
+  const std::string found = reader.at("format").string();
+  if (found != format) {
+    reader.at("format").fail("is '" + found + "', and this penstock reads '" + format +
+                             "'\nhelp: run the same penstock as planner and as ranks");
   }
-  facts.finish();
-  job.first_step = reader.at("first_step").integer(0, kMost);
-  job.first_taken = reader.at("first_taken").integer(0, kMost);
-  job.end_step = reader.at("end_step").integer(0, kMost);
-  job.ahead = static_cast<int>(reader.at("ahead").integer(0, kMostInt));
-  job.wanted = reader.at("wanted").integer(0, kMost);
-  job.ended = reader.at("ended").boolean();
-  reader.finish();
-  return job;
+  return read_json<Value>(reader);
+}
+
+// What every batch is planned from.
+template <class Fields>
+void facts_of(Fields& fields, FieldsOf<Fields, PlanJob>& job) {
+  fields("tool_version", job.tool_version);
+  fields("layout", job.layout);
+  fields("profile", job.profile);
+  fields("cluster", job.cluster);
+  fields("documents", job.documents);
+  fields("tokens_per_batch", job.tokens_per_batch, 1, kMost);
+  fields.as("seed", job.seed, seed_in_file, read_seed);
+  fields("longest", job.longest, 1, kMostInt);
+  fields("pad_to", job.pad_to, 1, kMostInt);
+  fields("replays", job.replays, 0, kMost);
+  fields("schedules", job.schedules);
+}
+
+}  // namespace
+
+template <class Fields>
+void fields_of(Fields& fields, FieldsOf<Fields, PlanJob>& job) {
+  fields.format(kJobFormat);
+  fields("run", job.run);
+  fields.part("facts", [&job](auto& facts) { facts_of(facts, job); });
+  fields("first_step", job.first_step, 0, kMost);
+  fields("first_taken", job.first_taken, 0, kMost);
+  fields("end_step", job.end_step, 0, kMost);
+  fields("ahead", job.ahead);
+  fields("wanted", job.wanted, 0, kMost);
+  fields("ended", job.ended);
+}
+
+template <class Fields>
+void fields_of(Fields& fields, FieldsOf<Fields, PlannerSign>& sign) {
+  fields.format(kSignFormat);
+  fields("process", sign.process);
+  fields("run", sign.run);
+  fields("next_step", sign.next_step, 0, kMost);
+  fields("failure", sign.failure);
+}
+
+std::uint64_t fingerprint_of(const PlanJob& job) {
+  Json facts = Json::object();
+  WriteFields fields(facts);
+  facts_of(fields, job);
+  return xxh64(one_line(facts));
+}
+
+std::string write_plan_job(const PlanJob& job) { return one_line(json_of(job)); }
+
+PlanJob read_plan_job(const std::string& text, const std::string& source) {
+  return read_if_ours<PlanJob>(text, source, kJobFormat);
 }
 
 void require_same_files(const PlanJob& job, const PlanJob& planner) {
@@ -129,27 +122,10 @@ void require_same_files(const PlanJob& job, const PlanJob& planner) {
   }
 }
 
-std::string write_planner_sign(const PlannerSign& sign) {
-  Json json = Json::object();
-  json.set("format", kSignFormat)
-      .set("process", sign.process)
-      .set("run", sign.run)
-      .set("next_step", sign.next_step)
-      .set("failure", sign.failure);
-  return one_line(json);
-}
+std::string write_planner_sign(const PlannerSign& sign) { return one_line(json_of(sign)); }
 
 PlannerSign read_planner_sign(const std::string& text, const std::string& source) {
-  const Json json = parse_json(text, source);
-  JsonReader reader(json, source);
-  require_format(reader, kSignFormat);
-  PlannerSign sign;
-  sign.process = reader.at("process").string();
-  sign.run = reader.at("run").string();
-  sign.next_step = reader.at("next_step").integer(0, kMost);
-  sign.failure = reader.at("failure").string();
-  reader.finish();
-  return sign;
+  return read_if_ours<PlannerSign>(text, source, kSignFormat);
 }
 
 void require_job_name(std::string_view option, const std::string& name) {

@@ -21,12 +21,6 @@ namespace {
 // Machines may be slow to start the first process of a job.
 constexpr std::chrono::minutes kToMeet{5};
 
-// 128 bits that nobody guesses.
-std::string new_token() {
-  std::random_device random;
-  return fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
-}
-
 // Of one machine among several. The store is served where rank 0 is, by its launcher, until the
 // ranks of all machines have ended: it goes with this machine and not with a rank.
 void join_others(const LaunchedPart& part, LaunchOptions& options) {
@@ -85,6 +79,11 @@ LaunchOptions options_of(const RanksToLaunch& wanted, const TrainOptions& train)
 }
 
 }  // namespace
+
+std::string new_token() {
+  std::random_device random;
+  return fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
+}
 
 int launch_ranks(const RanksToLaunch& wanted, const TrainOptions& options) {
   const LaunchResult result = launch(options_of(wanted, options));

@@ -19,6 +19,9 @@ struct RanksToLaunch {
   std::function<bool()> is_stopped;
 };
 
+// 128 bits that nobody guesses.
+std::string new_token();
+
 // The exit code of the launcher; which rank failed, and how, is said on stderr or thrown.
 int launch_ranks(const RanksToLaunch& wanted, const TrainOptions& options);
 

@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
-#include <random>
 #include <string>
 #include <thread>
 #include <utility>
@@ -17,13 +16,14 @@
 #include "cli/io/environment.h"
 #include "cli/io/files.h"
 #include "cli/io/found_plans.h"
+#include "cli/io/launch_ranks.h"
 #include "cli/io/manage_signals.h"
 #include "cli/io/one_device_type.h"
 #include "cli/options/options.h"
 #include "cli/parts/manager_of_job.h"
 #include "cli/verbs/verbs.h"
-#include "core/files/finite_or_null.h"
 #include "core/values/error.h"
+#include "core/values/finite_or_null.h"
 #include "core/values/json_reader.h"
 #include "core/values/loaded.h"
 #include "core/values/plan_book.h"
@@ -65,11 +65,6 @@ constexpr const char* kAbout =
     "Exit code 0: all steps are done; 1: the job has failed; 4: it was stopped.";
 
 constexpr std::chrono::milliseconds kPause{50};
-
-std::string new_token() {
-  std::random_device random;
-  return fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
-}
 
 void make_folder(const std::string& path) {
   std::error_code error;

@@ -4,7 +4,6 @@
 // Where pages count device types, that holds between pages of which one has no more of any type.
 #include <algorithm>
 #include <numeric>
-#include <tuple>
 #include <utility>
 
 #include "core/files/format.h"

@@ -2,7 +2,6 @@
 // matrix; scores are not divided by the root of the head width; relative positions are learned once
 // for each half; the encoder's norm and the decoder's stand behind their last layers.
 #include <array>
-#include <cstdint>
 #include <string>
 #include <string_view>
 

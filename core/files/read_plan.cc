@@ -9,25 +9,17 @@
 #include "core/files/program_file.h"
 #include "core/files/read_known_program.h"
 #include "core/files/read_values.h"
-#include "core/values/fixed_costs.h"
 #include "core/values/plan_file.h"
 #include "core/values/plan_words.h"
 
 namespace penstock {
 namespace {
 
-constexpr double kMostUsdPerHour = 1e9;
 constexpr double kMostFlops = 1e30;
 
-InputFile read_input(JsonReader reader) {
-  InputFile input{reader.at("path").string(), reader.at("hash").string()};
-  reader.finish();
-  return input;
-}
-
 void read_inputs(JsonReader reader, PlanFile& file) {
-  file.profile = read_input(reader.at("profile"));
-  file.cluster_file = read_input(reader.at("cluster"));
+  file.profile = read_json<InputFile>(reader.at("profile"));
+  file.cluster_file = read_json<InputFile>(reader.at("cluster"));
   reader.finish();
 }
 
@@ -56,17 +48,6 @@ void require_stages_agree(const JsonReader& reader, const PlanFile& file) {
   }
 }
 
-PlanDevice read_device(JsonReader reader) {
-  PlanDevice device;
-  device.name = reader.at("name").string();
-  device.memory = reader.at("memory_per_device_bytes").bytes();
-  device.reserve = reader.at("reserve_bytes").bytes();
-  device.usd_per_hour = reader.at("usd_per_hour").number(0.0, kMostUsdPerHour);
-  device.per_node = read_int(reader.at("devices_per_node"), 1);
-  reader.finish();
-  return device;
-}
-
 // Those that 'plan' names beside its first, in order.
 void require_devices_agree(const JsonReader& reader, const PlanCluster& cluster, const Plan& plan) {
   const std::vector<std::string> types = plan.device_types();
@@ -84,31 +65,14 @@ void require_devices_agree(const JsonReader& reader, const PlanCluster& cluster,
 }
 
 PlanCluster read_cluster_part(JsonReader reader, const Plan& plan) {
-  const int stages = plan.stages();
-  PlanCluster cluster;
-  cluster.name = reader.at("name").string();
-  cluster.device = reader.at("device").string();
-  cluster.memory_per_device = reader.at("memory_per_device_bytes").bytes();
-  cluster.reserve = reader.at("reserve_bytes").bytes();
-  cluster.usd_per_hour = reader.at("usd_per_hour").number(0.0, kMostUsdPerHour);
-  cluster.devices_per_node = read_int(reader.at("devices_per_node"), 1);
-  if (const auto host = reader.get("host_memory_bytes")) cluster.host_memory = host->bytes();
-  if (const auto devices = reader.get("other_devices")) {
-    for (const JsonReader& device : devices->elements()) {
-      cluster.other_devices.push_back(read_device(device));
-    }
-  }
+  const auto cluster = read_json<PlanCluster>(reader);
   require_devices_agree(reader, cluster, plan);
-  cluster.levels = read_strings(reader.at("levels"));
-  const JsonReader boundary_level = reader.at("boundary_level");
-  cluster.boundary_level =
-      read_ints(boundary_level, -1, static_cast<int>(cluster.levels.size()) - 1);
+  const int stages = plan.stages();
   if (cluster.boundary_level.size() + 1 != static_cast<std::size_t>(stages)) {
-    boundary_level.fail("expected " + std::to_string(stages - 1) +
-                        " levels, one less than stages, got " +
-                        std::to_string(cluster.boundary_level.size()));
+    reader.at("boundary_level")
+        .fail("expected " + std::to_string(stages - 1) + " levels, one less than stages, got " +
+              std::to_string(cluster.boundary_level.size()));
   }
-  reader.finish();
   return cluster;
 }
 
@@ -238,25 +202,6 @@ PlanFile read(const Json& json, const std::string& file_name, std::uint64_t most
 }
 
 }  // namespace
-
-ExecutorModel read_executor(JsonReader reader) {
-  ExecutorModel executor;
-  executor.name = reader.at("name").string();
-  executor.transfer = read_word(reader.at("transfer"), kTransferWords);
-  executor.queues = read_word(reader.at("queues"), kQueueWords);
-  executor.receive_must_be_posted = reader.at("receive_must_be_posted").boolean();
-  executor.issue = read_word(reader.at("issue"), kIssueWords);
-  executor.optimizer = read_word(reader.at("optimizer"), kOptimizerWords);
-  if (const auto link = reader.get("host_link")) {
-    executor.host_link = read_word(*link, kHostLinkWords);
-  }
-  for (const FixedCost& one : kFixedCosts) {
-    executor.*one.cost = one.may_be_left_out ? reader.get_duration(one.field).value_or(Duration{})
-                                             : reader.duration(one.field);
-  }
-  reader.finish();
-  return executor;
-}
 
 PlanFile read_plan(const Json& json, const std::string& file, std::uint64_t most_actions) {
   return read(json, file, most_actions, nullptr);

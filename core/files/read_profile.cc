@@ -3,7 +3,6 @@
 // check. Behind the single objects the profile is checked as a whole: section types exist, rows of
 // one key occur once, tied parameters are among those of each of their sections, at every tensor
 // degree.
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>

@@ -3,7 +3,6 @@
 // begins with a dash for an option, so such names are refused where hosts are read.
 #include "manager/hosts/command_template.h"
 
-#include <algorithm>
 #include <string_view>
 
 #include "core/values/error.h"

@@ -11,7 +11,6 @@
 #include <iterator>
 #include <map>
 #include <sstream>
-#include <string_view>
 #include <system_error>
 
 #include <sys/syscall.h>

@@ -6,7 +6,6 @@
 // given to another process is not signalled.
 #include "manager/hosts/local_hosts.h"
 
-#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -16,20 +15,12 @@
 #include <sys/wait.h>
 
 #include "core/values/error.h"
+#include "runtime_bridge/launcher.h"
 
 namespace penstock {
 namespace {
 
 constexpr Duration kSameLook = std::chrono::milliseconds(20);
-
-// For exec: pointers into texts that live as long.
-std::vector<char*> pointers_to(std::vector<std::string>& texts) {
-  std::vector<char*> result;
-  result.reserve(texts.size() + 1);
-  for (std::string& text : texts) result.push_back(text.data());
-  result.push_back(nullptr);
-  return result;
-}
 
 // A session of its own, so that neither a terminal nor the end of this process reaches it; no
 // signal blocked or ignored; no file of ours open, since a port of the manager would stay taken.

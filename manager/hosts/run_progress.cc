@@ -2,9 +2,8 @@
 
 #include <fstream>
 #include <limits>
-#include <string_view>
 
-#include "core/files/finite_or_null.h"
+#include "core/values/finite_or_null.h"
 #include "core/values/json_reader.h"
 #include "manager/event.h"
 

@@ -5,7 +5,6 @@
 
 #include <utility>
 
-#include "core/values/error.h"
 #include "core/values/json.h"
 #include "manager/notices/read_body.h"
 
