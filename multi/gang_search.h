@@ -30,10 +30,6 @@ std::vector<GangChoice> one_after_another(const std::vector<GangTask>& tasks);
 std::vector<GangChoice> search_gangs(const std::vector<GangTask>& tasks, const NodeSizes& nodes,
                                      const GangSearch& search = {});
 
-// The shortest schedule there is, by branch and bound: for tests, of up to six models on nodes of
-// which each has the GPUs for every option.
-GangSchedule shortest_gangs(const std::vector<GangTask>& tasks, const NodeSizes& nodes);
-
 // A schedule is under way, and is looked at again. Times count from now on.
 struct Replanning {
   std::vector<std::optional<RunningGang>> running;  // of every task

@@ -1,10 +1,9 @@
-// One function per object. "epochs" with "samples_per_epoch" are another way to write "steps", and
-// are written as those. Sums of all times stay within 64 bits, so that no replay looks at overflow.
+// One function per object. "epochs" with "samples_per_epoch" are another way to write "steps".
+// Sums of all times stay within 64 bits, so that no replay looks at overflow.
 #include "multi/jobs_file.h"
 
 #include <algorithm>
 #include <set>
-#include <utility>
 
 #include "core/values/json_reader.h"
 
@@ -196,51 +195,6 @@ void require_distinct(const JsonReader& list, const JobsFile& file) {
   if (longest > kLongestNs) list.fail("the jobs together run for more than thirty years");
 }
 
-std::int64_t ns(Duration duration) { return duration.count(); }
-
-Json write_unit(const TaskUnit& unit) {
-  Json json = Json::object().set("shard", unit.shard).set("compute_ns", ns(unit.compute));
-  if (unit.load > Duration{}) json.set("load_ns", ns(unit.load));
-  if (unit.store > Duration{}) json.set("store_ns", ns(unit.store));
-  return json;
-}
-
-Json write_job(const Job& job) {
-  Json json = Json::object().set("name", job.name);
-  if (!job.model.empty()) json.set("model", job.model);
-  if (!job.book.empty()) json.set("book", job.book);
-  if (!job.plan.empty()) json.set("plan", job.plan);
-  if (!job.train.empty()) {
-    Json options = Json::array();
-    for (const std::string& each : job.train) options.push(each);
-    json.set("train", std::move(options));
-  }
-  if (job.global_batch) json.set("global_batch", *job.global_batch);
-  if (job.sequence_length) json.set("sequence_length", *job.sequence_length);
-  if (!job.step_times.empty()) {
-    Json times = Json::array();
-    for (const JobStepTime& time : job.step_times) {
-      times.push(Json::object().set("gpus", time.gpus).set("step_ns", ns(time.step)));
-    }
-    json.set("step_times", std::move(times));
-  }
-  if (!job.units.empty()) {
-    Json units = Json::array();
-    for (const TaskUnit& unit : job.units) units.push(write_unit(unit));
-    json.set("units", std::move(units));
-  }
-  json.set("steps", job.steps);
-  if (job.done_steps > 0) json.set("done_steps", job.done_steps);
-  if (!job.running_on.empty()) {
-    Json running = Json::array();
-    for (const int gpu : job.running_on) running.push(gpu);
-    json.set("running_on", std::move(running));
-  }
-  if (job.wishes.deadline) json.set("deadline_ns", ns(*job.wishes.deadline));
-  if (job.wishes.weight != 1.0) json.set("weight", job.wishes.weight);
-  return json;
-}
-
 }  // namespace
 
 JobsFile read_jobs_file(const Json& json, const std::string& file) {
@@ -257,12 +211,6 @@ JobsFile read_jobs_file(const Json& json, const std::string& file) {
   require_distinct(list, jobs);
   reader.finish();
   return jobs;
-}
-
-Json write_jobs_file(const JobsFile& jobs) {
-  Json list = Json::array();
-  for (const Job& job : jobs.jobs) list.push(write_job(job));
-  return Json::object().set("format", std::string(kFormat)).set("jobs", std::move(list));
 }
 
 }  // namespace penstock

@@ -50,6 +50,5 @@ struct JobsFile {
 // Relative paths stay as they are written: they count from where `multi` is called.
 // Error{kBadInput} for everything malformed.
 JobsFile read_jobs_file(const Json& json, const std::string& file);
-Json write_jobs_file(const JobsFile& jobs);
 
 }  // namespace penstock

@@ -1,7 +1,6 @@
 #include "runtime_bridge/ranks_alive.h"
 
 #include <cstddef>
-#include <optional>
 
 #include "runtime_bridge/heartbeat.h"
 #include "training/transport.h"

@@ -5,7 +5,6 @@
 // that runs.
 #include "runtime_bridge/rendezvous_lists.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <map>
 #include <set>

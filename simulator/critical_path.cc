@@ -110,17 +110,4 @@ std::vector<std::uint32_t> bound_by(const Program& program, const Timeline& time
   return BoundFinder(program, timeline, executor).run();
 }
 
-std::vector<std::uint32_t> critical_path(const Timeline& timeline,
-                                         const std::vector<std::uint32_t>& bounds) {
-  std::vector<std::uint32_t> path;
-  if (timeline.end.empty()) return path;
-  const auto last = std::max_element(timeline.end.begin(), timeline.end.end());
-  for (auto i = static_cast<std::uint32_t>(last - timeline.end.begin()); i != kNone;
-       i = bounds[i]) {
-    path.push_back(i);
-  }
-  std::reverse(path.begin(), path.end());
-  return path;
-}
-
 }  // namespace penstock

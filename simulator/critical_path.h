@@ -20,10 +20,4 @@ namespace penstock {
 std::vector<std::uint32_t> bound_by(const Program& program, const Timeline& timeline,
                                     const ExecutorModel& executor);
 
-// From the action that ends last (of several the first one stored) back along what bound_by()
-// returned, turned round: ascending times. Each begins when the one before it ends, from the start
-// of the step on, so that together they take as long as the step.
-std::vector<std::uint32_t> critical_path(const Timeline& timeline,
-                                         const std::vector<std::uint32_t>& bounds);
-
 }  // namespace penstock

@@ -10,7 +10,6 @@
 #include "simulator/rolled_timeline.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <utility>
 
 namespace penstock {

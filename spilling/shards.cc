@@ -38,11 +38,4 @@ ShardCuts preset_shards(const std::vector<int>& last, int sections) {
   return cuts;
 }
 
-std::optional<int> first_misfit(const ShardCuts& cuts, const FitsShard& fits) {
-  for (std::size_t s = 0; s + 1 < cuts.size(); ++s) {
-    if (!fits(cuts[s], cuts[s + 1])) return static_cast<int>(s);
-  }
-  return std::nullopt;
-}
-
 }  // namespace penstock

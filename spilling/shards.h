@@ -25,7 +25,5 @@ PilotShards pilot_shards(int sections, const FitsShard& fits);
 // `last`: the last section of every shard, as a user lists them. Error{kBadInput} unless they
 // ascend and end with the model's last section.
 ShardCuts preset_shards(const std::vector<int>& last, int sections);
-// The first shard that does not fit.
-std::optional<int> first_misfit(const ShardCuts& cuts, const FitsShard& fits);
 
 }  // namespace penstock

@@ -5,7 +5,6 @@
 #include "spilling/spilled_plan.h"
 
 #include <algorithm>
-#include <set>
 #include <string>
 #include <utility>
 

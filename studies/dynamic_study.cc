@@ -19,7 +19,6 @@
 
 #include <fmt/format.h>
 
-#include "core/values/error.h"
 #include "costmodel/leave_one_out.h"
 #include "report/plan_table.h"
 #include "report/words.h"

@@ -1,7 +1,6 @@
 #include "studies/find_book.h"
 
 #include <algorithm>
-#include <cstddef>
 #include <numeric>
 
 #include "studies/part_of_cluster.h"

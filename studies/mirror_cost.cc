@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <map>
-#include <vector>
 
 #include "core/values/error.h"
 #include "costmodel/device_places.h"

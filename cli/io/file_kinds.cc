@@ -1,6 +1,5 @@
 #include "cli/io/file_kinds.h"
 
-#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <system_error>

@@ -1,8 +1,6 @@
 #include "cli/io/jobs_view.h"
 
-#include <algorithm>
 #include <cstdio>
-#include <cstring>
 #include <fstream>
 #include <sstream>
 #include <utility>

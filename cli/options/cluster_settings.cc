@@ -1,7 +1,6 @@
 #include "cli/options/cluster_settings.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cstddef>
 
 #include <fmt/format.h>

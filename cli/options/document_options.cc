@@ -1,7 +1,5 @@
 #include "cli/options/document_options.h"
 
-#include <utility>
-
 #include "cli/options/parse.h"
 #include "search/in_parallel.h"
 

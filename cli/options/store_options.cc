@@ -1,7 +1,5 @@
 #include "cli/options/store_options.h"
 
-#include <utility>
-
 #include "cli/options/parse.h"
 #include "core/values/json_reader.h"
 #include "runtime_bridge/plan_job.h"

@@ -2,7 +2,6 @@
 // name. The plan file is checked before anything is said.
 #include "cli/reports/spilled_answer.h"
 
-#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -22,7 +21,6 @@
 #include "report/words.h"
 #include "search/device_cluster.h"
 #include "spilling/spilled_plan.h"
-#include "studies/model_flops.h"
 
 namespace penstock {
 namespace {

@@ -1,6 +1,5 @@
 #include "cli/reports/spilled_jobs.h"
 
-#include <utility>
 #include <vector>
 
 #include "cli/reports/spilled_answer.h"

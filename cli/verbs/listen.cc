@@ -14,7 +14,6 @@
 #include "cli/options/parse.h"
 #include "cli/parts/manager_of_job.h"
 #include "cli/verbs/verbs.h"
-#include "core/values/error.h"
 #include "core/values/json_reader.h"
 #include "manager/notices/aws.h"
 #include "manager/notices/azure.h"

@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -25,8 +24,8 @@
 #include "morphing/checkpoint_interval.h"
 #include "morphing/goodput.h"
 #include "report/goodput_report.h"
-#include "report/page/morph_page.h"
 #include "report/page/report_page.h"
+#include "report/page/study_pages.h"
 #include "report/plan_table.h"
 #include "report/result_json.h"
 #include "report/words.h"
@@ -356,12 +355,11 @@ Answer run_morph(const Arguments& arguments, Screen screen) {
       with_prices(in_types_of(book, read_availability(text, trace), trace), book, given);
   const GoodputReport report = report_of(book, recording, trace, given);
   if (given.output) {
-    const MorphPage page{fmt::format("penstock {}", version()),
-                         command_of("morph", arguments),
-                         book.profile.name,
-                         {{"book", loaded.file}, {"trace", {trace, content_hash(text)}}},
-                         report};
-    const std::string html = report_page(page.model, to_json(page), {});
+    const PageHead head{fmt::format("penstock {}", version()),
+                        command_of("morph", arguments),
+                        book.profile.name,
+                        {{"book", loaded.file}, {"trace", {trace, content_hash(text)}}}};
+    const std::string html = report_page(head.title, morph_page_json(head, report), {});
     if (*given.output == "-") return {html};
     write_file(*given.output, html);
   }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -17,8 +16,8 @@
 #include "core/values/json_reader.h"
 #include "multi/gang_search.h"
 #include "report/multi_report.h"
-#include "report/page/multi_page.h"
 #include "report/page/report_page.h"
+#include "report/page/study_pages.h"
 #include "report/result_json.h"
 #include "report/words.h"
 
@@ -192,12 +191,12 @@ Answer run_multi(const Arguments& arguments, Screen screen) {
       runs ? schedule_from_now(asked, restart, least_gain) : new_schedule(asked);
   const int exit = is_late(report) ? kNo : kYes;
   if (given.output) {
-    const MultiPage page{
+    const PageHead head{
         fmt::format("penstock {}", version()), command_of("multi", arguments),
         fmt::format("{} on {}", count_of(static_cast<std::int64_t>(report.jobs.size()), "job"),
                     count_of(report.gpus, "GPU")),
-        asked.inputs, report};
-    const std::string html = report_page(page.title, to_json(page), {});
+        asked.inputs};
+    const std::string html = report_page(head.title, multi_page_json(head, report), {});
     if (*given.output == "-") return {html, exit};
     write_file(*given.output, html);
   }

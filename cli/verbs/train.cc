@@ -2,13 +2,10 @@
 // known to be wrong beforehand is refused before a rank starts, and said once: by the launcher,
 // else by rank 0.
 #include <algorithm>
-#include <cstdio>
 #include <ctime>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <fmt/chrono.h>

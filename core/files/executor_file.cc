@@ -26,7 +26,13 @@ void fields_of(Fields& fields, FieldsOf<Fields, ExecutorModel>& executor) {
   }
 }
 
-ExecutorModel read_executor(JsonReader reader) { return read_json<ExecutorModel>(reader); }
+ExecutorModel read_executor(JsonReader reader) {
+  ExecutorModel executor;
+  ReadFields fields(reader);
+  fields_of(fields, executor);
+  reader.finish();
+  return executor;
+}
 
 Json write_executor(const ExecutorModel& executor) { return json_of(executor); }
 

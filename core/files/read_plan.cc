@@ -65,7 +65,7 @@ void require_devices_agree(const JsonReader& reader, const PlanCluster& cluster,
 }
 
 PlanCluster read_cluster_part(JsonReader reader, const Plan& plan) {
-  const auto cluster = read_json<PlanCluster>(reader);
+  auto cluster = read_json<PlanCluster>(reader);
   require_devices_agree(reader, cluster, plan);
   const int stages = plan.stages();
   if (cluster.boundary_level.size() + 1 != static_cast<std::size_t>(stages)) {

@@ -150,6 +150,12 @@ void fields_of(Fields& fields, FieldsOf<Fields, ModelDescription>& model) {
 
 Json write_description(const ModelDescription& model) { return json_of(model); }
 
-ModelDescription read_description(JsonReader reader) { return read_json<ModelDescription>(reader); }
+ModelDescription read_description(JsonReader reader) {
+  ModelDescription model;
+  ReadFields fields(reader);
+  fields_of(fields, model);
+  reader.finish();
+  return model;
+}
 
 }  // namespace penstock

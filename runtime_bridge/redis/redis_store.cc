@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <optional>
 #include <thread>
-#include <utility>
 
 #include "core/values/error.h"
 #include "runtime_bridge/redis/redis_connection.h"

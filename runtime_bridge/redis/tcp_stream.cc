@@ -1,7 +1,6 @@
 // A socket that never blocks: each call polls until its deadline, so that no store can hold up a
 // rank. Of a host's addresses each gets an equal share of the time that is left.
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <utility>

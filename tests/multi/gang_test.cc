@@ -6,11 +6,13 @@
 
 #include "multi/gang_search.h"
 #include "multi/seeded.h"
+#include "tests/multi/shortest_gangs.h"
 
 namespace penstock {
 namespace {
 
 using std::chrono::seconds;
+using testing::shortest_gangs;
 
 GangTask model(std::string name, const std::vector<std::pair<int, int>>& gpus_and_seconds) {
   GangTask task;

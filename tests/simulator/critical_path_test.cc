@@ -17,6 +17,22 @@ using testing::lowered;
 using testing::Random;
 using testing::random_program;
 
+// From the action that ends last (of several the first one stored) back along what bound_by()
+// returned, turned round: ascending times. Each begins when the one before it ends, from the start
+// of the step on, so that together they take as long as the step.
+std::vector<std::uint32_t> critical_path(const Timeline& timeline,
+                                         const std::vector<std::uint32_t>& bounds) {
+  std::vector<std::uint32_t> path;
+  if (timeline.end.empty()) return path;
+  const auto last = std::max_element(timeline.end.begin(), timeline.end.end());
+  for (auto i = static_cast<std::uint32_t>(last - timeline.end.begin()); i != kWaitsForNothing;
+       i = bounds[i]) {
+    path.push_back(i);
+  }
+  std::reverse(path.begin(), path.end());
+  return path;
+}
+
 // "0F0 0SEND_F0 1F0": what takes no time is left out.
 std::string path_of(const Program& program, const StagePrices& prices,
                     const ExecutorModel& executor = {}) {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "trainers/exports/export_parts.h"
+#include "core/values/model_layers.h"
 
 namespace penstock {
 

@@ -14,9 +14,6 @@ namespace {
 
 constexpr std::string_view kBlanks = " \t\r\n";
 
-bool is_name(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
 bool opens(char c) { return c == '(' || c == '[' || c == '{'; }
 bool closes(char c) { return c == ')' || c == ']' || c == '}'; }
 
@@ -65,7 +62,7 @@ PythonText trimmed(PythonText piece) {
 // "name=value", but not "a == b".
 PythonArgument argument_of(const PythonText& piece) {
   std::size_t end = 0;
-  while (end < piece.text.size() && is_name(piece.text[end])) ++end;
+  while (end < piece.text.size() && is_in_python_name(piece.text[end])) ++end;
   const std::size_t equals = piece.text.find_first_not_of(kBlanks, end);
   const bool is_keyword = end > 0 && equals != std::string_view::npos &&
                           piece.text[equals] == '=' && piece.text.substr(equals, 2) != "==";

@@ -9,6 +9,10 @@
 
 namespace penstock {
 
+constexpr bool is_in_python_name(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
 // A piece of the source, and where it begins.
 struct PythonText {
   std::string_view text;

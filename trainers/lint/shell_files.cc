@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "trainers/lint/shell_reader.h"
+#include "trainers/lint/source_lines.h"
 
 namespace penstock {
 namespace {
@@ -19,10 +20,6 @@ bool is_text(const std::string& text) {
   return std::none_of(text.begin(), text.end(), [](char c) {
     return static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t' && c != '\r';
   });
-}
-
-int line_count_of(std::string_view text) {
-  return static_cast<int>(std::count(text.begin(), text.end(), '\n')) + 1;
 }
 
 ShellText text_of(const ShellWord& word) {

@@ -7,6 +7,10 @@
 
 namespace penstock {
 
+int line_count_of(std::string_view text) {
+  return static_cast<int>(std::count(text.begin(), text.end(), '\n')) + 1;
+}
+
 int SourceLines::add(std::string path, int lines, int main_lines) {
   const int first = std::max(next_, main_lines + 1);
   next_ = first + lines;

@@ -3,9 +3,12 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace penstock {
+
+int line_count_of(std::string_view text);
 
 class SourceLines {
  public:

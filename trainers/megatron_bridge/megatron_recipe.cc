@@ -41,10 +41,6 @@ const std::vector<Field>& fields() {
 constexpr std::string_view kLayout = "--pipeline-model-parallel-layout";
 constexpr std::string_view kVirtual = "--num-virtual-stages-per-pipeline-rank";
 
-bool is_name(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
 const Field* field_named(std::string_view name) {
   for (const Field& field : fields()) {
     if (field.name == name) return &field;
@@ -85,7 +81,7 @@ class RecipeReader {
     constexpr int kBody = 4;
     const std::string_view text = statement.whole.text;
     std::size_t end = 0;
-    while (end < text.size() && (is_name(text[end]) || text[end] == '.')) ++end;
+    while (end < text.size() && (is_in_python_name(text[end]) || text[end] == '.')) ++end;
     const std::size_t equals = text.find_first_not_of(" \t", end);
     const bool assigns =
         equals != std::string_view::npos && text[equals] == '=' && text.substr(equals, 2) != "==";
@@ -106,7 +102,8 @@ class RecipeReader {
   // model = Provider(tensor_model_parallel_size=2, ..)
   void read_keywords(const PythonText& statement, bool is_conditional) {
     const std::size_t open = statement.text.find('(');
-    if (open == std::string_view::npos || open == 0 || !is_name(statement.text[open - 1])) return;
+    if (open == std::string_view::npos || open == 0 || !is_in_python_name(statement.text[open - 1]))
+      return;
     for (const PythonArgument& argument : read_python_arguments(statement, open)) {
       const Field* field = field_named(argument.name);
       if (field != nullptr) set(*field, std::string(argument.name), argument.value, is_conditional);
@@ -288,7 +285,8 @@ std::string in_fields(std::string sentence) {
     for (std::size_t at = sentence.find(field.flag); at != std::string::npos;
          at = sentence.find(field.flag, at + 1)) {
       const std::size_t end = at + field.flag.size();
-      if (end < sentence.size() && (is_name(sentence[end]) || sentence[end] == '-')) continue;
+      if (end < sentence.size() && (is_in_python_name(sentence[end]) || sentence[end] == '-'))
+        continue;
       const bool has_value =
           end + 1 < sentence.size() && sentence[end] == ' ' &&
           (sentence[end + 1] == '"' || (sentence[end + 1] >= '0' && sentence[end + 1] <= '9'));

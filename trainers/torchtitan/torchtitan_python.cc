@@ -32,10 +32,6 @@ constexpr std::array<Table, 3> kTables{Table{"ParallelismConfig", "parallelism"}
 constexpr std::size_t kMostCopied = 100'000;
 constexpr std::string_view kPolicy = "activation_checkpoint";
 
-bool is_name(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
 // "FullAC.Config(..)" -> "full"; empty: none that is known.
 std::string_view policy_of(std::string_view value) {
   if (value.substr(0, value.find_first_of(" \t#\n")) == "None") return "none";
@@ -72,7 +68,7 @@ class RecipeReader {
   void read_statement(const PythonText& statement) {
     std::size_t target_end = 0;
     while (target_end < statement.text.size() &&
-           (is_name(statement.text[target_end]) || statement.text[target_end] == '.')) {
+           (is_in_python_name(statement.text[target_end]) || statement.text[target_end] == '.')) {
       ++target_end;
     }
     const std::string_view target = statement.text.substr(0, target_end);
@@ -145,7 +141,8 @@ class RecipeReader {
     for (const Table& table : kTables) {
       const std::string call = fmt::format("{}(", table.constructor);
       const std::size_t at = statement.text.find(call);
-      if (at == std::string_view::npos || (at > 0 && is_name(statement.text[at - 1]))) continue;
+      if (at == std::string_view::npos || (at > 0 && is_in_python_name(statement.text[at - 1])))
+        continue;
       for (const PythonArgument& argument :
            read_python_arguments(statement, at + call.size() - 1)) {
         if (argument.name.empty()) continue;
@@ -154,7 +151,8 @@ class RecipeReader {
     }
     const std::string policy = fmt::format("{}=", kPolicy);
     const std::size_t at = statement.text.find(policy);
-    if (at == std::string_view::npos || (at > 0 && is_name(statement.text[at - 1]))) return;
+    if (at == std::string_view::npos || (at > 0 && is_in_python_name(statement.text[at - 1])))
+      return;
     const std::string_view before = statement.text.substr(0, at);
     set_policy({statement.text.substr(at + policy.size()),
                 statement.line + static_cast<int>(std::count(before.begin(), before.end(), '\n'))});
@@ -195,8 +193,8 @@ class RecipeReader {
     bool in_number = false;
     for (const char c : value.substr(0, value.find('#'))) {
       const bool is_digit = c >= '0' && c <= '9';
-      in_number =
-          is_name(c) && (in_number || (is_digit && (plain.empty() || !is_name(plain.back()))));
+      in_number = is_in_python_name(c) &&
+                  (in_number || (is_digit && (plain.empty() || !is_in_python_name(plain.back()))));
       if (c != '_' || !in_number) plain += c;  // 100_000
     }
     if (plain.find("//") != std::string::npos) plain.replace(plain.find("//"), 2, "/");

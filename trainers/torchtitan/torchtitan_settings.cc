@@ -14,6 +14,7 @@
 #include "core/values/error.h"
 #include "trainers/lint/launch_script.h"
 #include "trainers/lint/read_toml.h"
+#include "trainers/lint/source_lines.h"
 
 namespace penstock {
 namespace {
@@ -48,10 +49,6 @@ std::string key_of(const std::string& flag) {
   std::string key = flag.substr(2);
   std::replace(key.begin(), key.end(), '-', '_');
   return key;
-}
-
-int line_count_of(std::string_view text) {
-  return static_cast<int>(std::count(text.begin(), text.end(), '\n')) + 1;
 }
 
 // What another file sets, then the script's own flags, which win. The file's lines follow those of

@@ -70,12 +70,4 @@ std::string wait_for_nccl_id(KeyValueStore& store, const std::string& key, int r
   }
 }
 
-std::string nccl_version() {
-  int version = 0;
-  check_nccl(ncclGetVersion(&version), "ask for its version");
-  // 22809: major * 10000 + minor * 100 + patch.
-  return std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) + "." +
-         std::to_string(version % 100);
-}
-
 }  // namespace penstock

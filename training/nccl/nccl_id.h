@@ -18,7 +18,4 @@ std::string new_nccl_id();
 std::string wait_for_nccl_id(KeyValueStore& store, const std::string& key, int root,
                              Duration time_out, const std::function<void()>& go_on);
 
-// "2.28.9", of the library that runs.
-std::string nccl_version();
-
 }  // namespace penstock

@@ -14,7 +14,6 @@
 #include <functional>
 #include <map>
 #include <optional>
-#include <string>
 #include <utility>
 
 #include <ATen/ATen.h>
@@ -66,7 +65,7 @@ StageInSlot place_in_slot(const StageState& stage, bool with_kept) {
 
 class SpilledWork::Impl {
  public:
-  Impl(const RankSetup& setup, SpilledState& state, const TokenSource& data, SlotSchedule schedule)
+  Impl(const RankSetup& setup, SpilledState& state, TorchWork& work, SlotSchedule schedule)
       : setup_(state.with_ties(setup)),
         state_(state),
         link_(state.link()),
@@ -74,7 +73,7 @@ class SpilledWork::Impl {
         updates_on_host_(schedule_.updates_on_host()),
         passes_(schedule_.passes()),
         has_norm_(schedule_.has_norm()),
-        work_(setup, state.on_device(), data) {
+        work_(work) {
     work_.keep_last_stage_only();
     check_ties();
     place_stages();
@@ -88,15 +87,14 @@ class SpilledWork::Impl {
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
-  TorchWork& torch() { return work_; }
   [[nodiscard]] SpilledMemory memory() const { return memory_; }
+  [[nodiscard]] bool updates_on_host() const { return updates_on_host_; }
 
-  void begin_step(std::int64_t step) {
+  void begin_step() {
     plan_slots();
     stores_.clear();
     updates_.clear();
     arrived_.clear();
-    work_.begin_step(step);
   }
 
   std::unique_ptr<SlotCopy> copy(ActionKind kind, int stage,
@@ -107,9 +105,9 @@ class SpilledWork::Impl {
     return link_.join(after);
   }
 
-  NormShare norm_share() {
-    if (!has_norm_) return work_.norm_share_of(0.0);
+  double squared_norm() {
     double sum = 0.0;
+    if (!has_norm_) return sum;
     on_host([&] {
       for (std::size_t tie = 0; tie < setup_.ties.size(); ++tie) join_tie(tie);
       at::Tensor all = at::zeros({}, at::kDouble);
@@ -120,16 +118,15 @@ class SpilledWork::Impl {
       }
       sum = all.item<double>();
     });
-    return work_.norm_share_of(sum);
+    return sum;
+  }
+
+  // What goes to the host now is what the first pass of the next step adds to.
+  void keep_adding(int stage) {
+    if (passes_ > 1) device_store().stage(stage).zero_gradients();
   }
 
   void optimize(int stage) {
-    if (!updates_on_host_) {
-      work_.optimize(stage);
-      // What goes to the host now is what the first pass of the next step adds to.
-      if (passes_ > 1) device_store().stage(stage).zero_gradients();
-      return;
-    }
     const std::optional<OptimizerStep> step = work_.next_update();
     if (!step) return;
     if (!has_norm_) {
@@ -369,7 +366,7 @@ class SpilledWork::Impl {
   std::map<int, StageInSlot> placed_;
   Tensors slots_;
   at::Tensor arriving_;  // gradients of later passes, before they are added
-  TorchWork work_;
+  TorchWork& work_;
 
   std::map<int, int> slot_of_;              // by stage, when the list has been gone through
   std::deque<int> free_;                    // slots, in the order in which they are taken
@@ -383,60 +380,25 @@ class SpilledWork::Impl {
 
 SpilledWork::SpilledWork(const RankSetup& setup, SpilledState& state, const TokenSource& data,
                          SlotSchedule schedule)
-    : impl_(std::make_unique<Impl>(setup, state, data, std::move(schedule))) {}
+    : TorchWork(setup, state.on_device(), data),
+      impl_(std::make_unique<Impl>(setup, state, *this, std::move(schedule))) {}
 SpilledWork::~SpilledWork() = default;
 
 SpilledMemory SpilledWork::memory() const { return impl_->memory(); }
 
-void SpilledWork::begin_step(std::int64_t step) { impl_->begin_step(step); }
-void SpilledWork::compute(ActionKind kind, int stage, int micro_batch) {
-  impl_->torch().compute(kind, stage, micro_batch);
+void SpilledWork::begin_step(std::int64_t step) {
+  impl_->begin_step();
+  TorchWork::begin_step(step);
 }
-void SpilledWork::synchronize() { impl_->torch().synchronize(); }
-NormShare SpilledWork::norm_share() { return impl_->norm_share(); }
-void SpilledWork::set_global_norm(const NormShare& all) { impl_->torch().set_global_norm(all); }
-void SpilledWork::optimize(int stage) { impl_->optimize(stage); }
+NormShare SpilledWork::norm_share() { return norm_share_of(impl_->squared_norm()); }
+void SpilledWork::optimize(int stage) {
+  if (impl_->updates_on_host()) return impl_->optimize(stage);
+  TorchWork::optimize(stage);
+  impl_->keep_adding(stage);
+}
 std::unique_ptr<SlotCopy> SpilledWork::copy(ActionKind kind, int stage, SteadyTime /*ready*/,
                                             const std::vector<const SlotCopy*>& after) {
   return impl_->copy(kind, stage, after);
 }
-
-Buffer SpilledWork::activation_to_receive(int stage, int micro_batch) {
-  return impl_->torch().activation_to_receive(stage, micro_batch);
-}
-Buffer SpilledWork::gradient_to_receive(int stage, int micro_batch) {
-  return impl_->torch().gradient_to_receive(stage, micro_batch);
-}
-Buffer SpilledWork::activation_to_send(int stage, int micro_batch) {
-  return impl_->torch().activation_to_send(stage, micro_batch);
-}
-Buffer SpilledWork::gradient_to_send(int stage, int micro_batch) {
-  return impl_->torch().gradient_to_send(stage, micro_batch);
-}
-void SpilledWork::sent_activation(int stage, int micro_batch) {
-  impl_->torch().sent_activation(stage, micro_batch);
-}
-void SpilledWork::sent_gradient(int stage, int micro_batch) {
-  impl_->torch().sent_gradient(stage, micro_batch);
-}
-void SpilledWork::hand_on_activation(int stage, int micro_batch) {
-  impl_->torch().hand_on_activation(stage, micro_batch);
-}
-void SpilledWork::hand_on_gradient(int stage, int micro_batch) {
-  impl_->torch().hand_on_gradient(stage, micro_batch);
-}
-
-// One rank has all stages: nothing is reduced or gathered.
-namespace {
-[[noreturn]] void is_alone() {
-  throw Error(ErrorKind::kInternal, "a spilled model is on one rank, which reduces nothing");
-}
-}  // namespace
-std::vector<Buffer> SpilledWork::gradients(int /*stage*/) { is_alone(); }
-Buffer SpilledWork::tied_gradient(int /*tie*/, int /*stage*/) { is_alone(); }
-void SpilledWork::add_tied_gradient(int /*tie*/, int /*from*/, int /*to*/) { is_alone(); }
-void SpilledWork::copy_tied_gradient(int /*tie*/, int /*from*/, int /*to*/) { is_alone(); }
-std::vector<Buffer> SpilledWork::parameters_to_gather(int /*stage*/) { is_alone(); }
-void SpilledWork::gathered(int /*stage*/) {}
 
 }  // namespace penstock

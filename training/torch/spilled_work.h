@@ -6,13 +6,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
-#include "training/rank_setup.h"
-#include "training/rank_work.h"
 #include "training/slot_schedule.h"
 #include "training/token_source.h"
 #include "training/torch/spilled_state.h"
+#include "training/torch/torch_work.h"
 
 namespace penstock {
 
@@ -22,7 +22,7 @@ struct SpilledMemory {
   std::size_t host = 0;  // pools of all stages, and room for gradients on their way
 };
 
-class SpilledWork : public RankWork {
+class SpilledWork : public TorchWork {
  public:
   // `state` is laid out for `setup` and filled; both outlive it, and so does `data`.
   // Error{kBadInput} for weights that two stages share, where these are all that there are.
@@ -33,27 +33,16 @@ class SpilledWork : public RankWork {
   [[nodiscard]] SpilledMemory memory() const;
 
   void begin_step(std::int64_t step) override;
-  void compute(ActionKind kind, int stage, int micro_batch) override;
-  void synchronize() override;
-  Buffer activation_to_receive(int stage, int micro_batch) override;
-  Buffer gradient_to_receive(int stage, int micro_batch) override;
-  Buffer activation_to_send(int stage, int micro_batch) override;
-  Buffer gradient_to_send(int stage, int micro_batch) override;
-  void sent_activation(int stage, int micro_batch) override;
-  void sent_gradient(int stage, int micro_batch) override;
-  void hand_on_activation(int stage, int micro_batch) override;
-  void hand_on_gradient(int stage, int micro_batch) override;
-  std::vector<Buffer> gradients(int stage) override;
-  Buffer tied_gradient(int tie, int stage) override;
-  void add_tied_gradient(int tie, int from_stage, int to_stage) override;
-  void copy_tied_gradient(int tie, int from_stage, int to_stage) override;
   NormShare norm_share() override;
-  void set_global_norm(const NormShare& all) override;
   void optimize(int stage) override;
-  std::vector<Buffer> parameters_to_gather(int stage) override;
-  void gathered(int stage) override;
   std::unique_ptr<SlotCopy> copy(ActionKind kind, int stage, SteadyTime ready,
                                  const std::vector<const SlotCopy*>& after) override;
+
+  // What stages outside of slots could not do, or is not asked of one rank.
+  void warm_up() override {}
+  void exchange_through(SectionExchange* /*exchange*/) override {}
+  void begin_evaluation(std::int64_t batch) override { RankWork::begin_evaluation(batch); }
+  std::optional<std::int64_t> peak_bytes() override { return std::nullopt; }
 
  private:
   class Impl;

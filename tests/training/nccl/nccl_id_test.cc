@@ -74,7 +74,5 @@ TEST_CASE("a text that is no identity is refused") {
   CHECK_THROWS_AS((void)nccl_id_of(id), Error);
 }
 
-TEST_CASE("the library says its version") { CHECK(nccl_version().substr(0, 2) == "2."); }
-
 }  // namespace
 }  // namespace penstock

@@ -1,13 +1,15 @@
 // Gangs in the order of their starts, every option and every node of each: a schedule that is
 // shortest is among them (gang.cc says why). A branch ends where its GPU-time, spread over all
 // GPUs, or the next gang's runtime cannot beat the best.
+#include "tests/multi/shortest_gangs.h"
+
 #include <algorithm>
 #include <numeric>
 
 #include "core/values/error.h"
 #include "multi/gang_search.h"
 
-namespace penstock {
+namespace penstock::testing {
 namespace {
 
 class Branches {
@@ -92,4 +94,4 @@ GangSchedule shortest_gangs(const std::vector<GangTask>& tasks, const NodeSizes&
   return branches.best();
 }
 
-}  // namespace penstock
+}  // namespace penstock::testing
