@@ -38,6 +38,14 @@ void set_degrees(const SearchKey& key, Plan& plan) {
   plan.expert_tensor = key.others.expert_tensor;
 }
 
+// Shards in groups of so many (why_no_expert_grid() has the same rule).
+bool hold_whole_experts(const SearchKey& key, int group) {
+  const int ranks = key.others.expert * key.others.expert_tensor_of(key.tensor);
+  if (ranks == key.tensor) return true;
+  const int devices = group * key.tensor;
+  return devices % ranks == 0 || ranks % devices == 0;
+}
+
 // Replicas on at most `devices`: all numbers if they are few; else as evenly loaded as possible, a
 // divisor of the batch, and for half and less of the devices.
 void add_degrees(const SearchRequest& request, int devices, int devices_per_replica, int multiple,
@@ -142,7 +150,15 @@ std::vector<ScheduleChoice> schedule_choices(const SearchRequest& request, int s
 std::vector<ShardingChoice> shardings_of_key(const SearchSpace& space, const SearchRequest& request,
                                              int key, int pipeline, int data) {
   const SearchKey& of = space.keys[static_cast<std::size_t>(key)];
-  return sharding_choices(request, pipeline, data * of.others.context);
+  std::vector<ShardingChoice> choices =
+      sharding_choices(request, pipeline, data * of.others.context);
+  // A pinned group is refused with its reason.
+  if (!request.pins.shard_group) {
+    std::erase_if(choices, [&](const ShardingChoice& choice) {
+      return choice.group > 0 && !hold_whole_experts(of, choice.group);
+    });
+  }
+  return choices;
 }
 
 std::vector<Placement> placement_choices(const SearchRequest& request, const SearchKey& key,

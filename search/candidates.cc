@@ -328,6 +328,8 @@ class Enumeration {
   // Of the group's placements one that is possible counts.
   [[nodiscard]] std::string why_no_experts(const SearchKey& key, const CandidateGroup& group,
                                            Plan plan) const {
+    const int pinned = request_.pins.shard_group.value_or(0);
+    if (pinned != plan.weight_copies()) plan.shard_group = pinned;
     std::string why;
     for (const Placement placement : placement_choices(request_, key, group.pipeline, group.data)) {
       plan.placement = placement;

@@ -201,7 +201,11 @@ void use_calibrated_interval(const PlanInputs& inputs, PriceBasis& basis, Evalua
   const double half_width =
       std::sqrt(calibrated->half_width * calibrated->half_width + std::max(rest, 0.0));
   const Duration margin = scaled(evaluation.step_time, half_width);
-  evaluation.step_time_low = std::max(Duration{}, evaluation.step_time - margin);
+  // Up to a half it is the same below as above; a step that takes no time is none.
+  evaluation.step_time_low = evaluation.step_time - margin;
+  if (half_width > 0.5) {
+    evaluation.step_time_low = scaled(evaluation.step_time, 1.0 / (1.0 + 2.0 * half_width));
+  }
   evaluation.step_time_high = evaluation.step_time + margin;
   for (const std::string& note : calibrated->notes) basis.assumptions.push_back({note, 0.0});
 }

@@ -26,6 +26,8 @@ namespace {
 // The same of a run-time rule, which takes about as long as static lists of few micro-batches.
 constexpr int kReplaysPerArrangement = 16, kReplaysPerRule = 2;
 constexpr std::int64_t kMostArranged = 1 << 14, kMostByRule = 1 << 18;
+// With nothing to beat, small ones get more tries: so many stages times micro-batches in all.
+constexpr std::int64_t kMoreArranged = 1 << 9;
 constexpr int kStarts = 3;
 // Where replays tell no chains, so many moves are tried from one place before it counts as an
 // optimum.
@@ -151,8 +153,9 @@ class CutSearch {
     const std::int64_t size = std::int64_t{plan.stages()} * first_load(plan).micro_batches;
     const std::int64_t in_all = (has_rule ? kMostByRule : kMostArranged) / size;
     const int each = has_rule ? kReplaysPerRule : kReplaysPerArrangement;
-    return static_cast<int>(
-        std::max<std::int64_t>(kStarts, std::min<std::int64_t>(in_all, budget.replays / each)));
+    const std::int64_t more = has_rule || budget.to_beat ? 0 : kMoreArranged / size;
+    const std::int64_t tries = std::max<std::int64_t>(budget.replays / each, more);
+    return static_cast<int>(std::max<std::int64_t>(kStarts, std::min(in_all, tries)));
   }
 
   [[nodiscard]] double part_left() const {

@@ -10,9 +10,11 @@
 #include <utility>
 
 #include "core/values/recompute_sections.h"
+#include "search/candidate_choices.h"
 #include "search/group_division.h"
 #include "search/improve_cuts.h"
 #include "search/in_parallel.h"
+#include "search/prepared_plan.h"
 
 namespace penstock {
 namespace {
@@ -32,6 +34,11 @@ constexpr std::int64_t kMostRearrangedInBook = kMostRearranged / 4;
 // them. With 100 sections two made no page of 1 to 64 GPUs faster than one.
 constexpr int kMostPerSizeOfBook = 1;
 
+// The fastest few under automatic schedules, each of at most so many stages times micro-batches;
+// and contenders of a quarter of it in all.
+constexpr std::int64_t kMostRearrangedAgain = std::int64_t{1} << 9;
+constexpr std::size_t kRearrangedAgain = 4;
+
 bool is_arranged(const Plan& plan) { return find_schedule(plan.schedule)->is_costly; }
 
 // And without the numbers that go with them.
@@ -42,9 +49,9 @@ Plan without_cuts(Plan plan) {
 }
 
 // What the work of a contender grows with.
+std::int64_t work_of(const Plan& plan, std::int64_t each) { return plan.stages() * each; }
 std::int64_t work_of(const Plan& plan) {
-  const std::int64_t each = is_arranged(plan) ? first_load(plan).micro_batches : plan.stages();
-  return plan.stages() * each;
+  return work_of(plan, is_arranged(plan) ? first_load(plan).micro_batches : plan.stages());
 }
 
 class CutBudgets {
@@ -65,8 +72,9 @@ class CutBudgets {
   std::int64_t improved_ = kMostImproved, rearranged_;
 };
 
+// `leaders`: to be beaten, or null.
 std::vector<Found> improved_from(const PlanInputs& inputs, const SearchRequest& request,
-                                 const std::vector<Plan>& plans, const Incumbents& leaders,
+                                 const std::vector<Plan>& plans, const Incumbents* leaders,
                                  AskedToStop& asked_to_stop) {
   std::vector<std::optional<Found>> better(plans.size());
   in_parallel(request.threads, plans.size(), [&](std::size_t i) {
@@ -75,7 +83,9 @@ std::vector<Found> improved_from(const PlanInputs& inputs, const SearchRequest& 
     budget.recompute = recompute_rule(request);
     budget.trainer = request.trainer;
     budget.modes_to_divide = modes_to_divide(inputs, request, plans[i].device);
-    budget.to_beat = leaders.to_lead(plans[i].devices(), request.sizes.size());
+    if (leaders != nullptr) {
+      budget.to_beat = leaders->to_lead(plans[i].devices(), request.sizes.size());
+    }
     better[i] = improve_cuts(inputs, plans[i], budget);
   });
   std::vector<Found> found;
@@ -83,6 +93,24 @@ std::vector<Found> improved_from(const PlanInputs& inputs, const SearchRequest& 
     if (one) found.push_back(std::move(*one));
   }
   return found;
+}
+
+// Under every automatic schedule that may be searched and has the same placement.
+void add_arranged(const SearchRequest& request, Plan plan, std::vector<Plan>& plans) {
+  if (plan.pipeline < 2 || work_of(plan, first_load(plan).micro_batches) > kMostRearrangedAgain) {
+    return;
+  }
+  if (recompute_is_divided(plan)) return;  // they recompute everywhere or nowhere
+  // torchtitan would recompute twice under a divided backward; others have no such schedules.
+  if (request.trainer != nullptr && plan.recompute != keeping(plan).recompute) return;
+  for (const ScheduleKind& kind : schedule_kinds()) {
+    if (!kind.is_costly || kind.rule != RunTimeRule::kNone || kind.map != plan.stage_map) continue;
+    const bool has_chunks = plan.chunks >= kind.fewest_chunks &&
+                            (kind.most_chunks == 0 || plan.chunks <= kind.most_chunks);
+    if (!has_chunks || !is_enumerated(request, kind)) continue;
+    plan.schedule = kind.name;
+    if (std::find(plans.begin(), plans.end(), plan) == plans.end()) plans.push_back(plan);
+  }
 }
 
 }  // namespace
@@ -111,10 +139,33 @@ void lead_by_cuts(const PlanInputs& inputs, const SearchRequest& request,
     }
     if (batch.size() < kImprovedAtOnce && next < contenders.size()) continue;
     if (asked_to_stop()) return;
-    for (const Found& better : improved_from(inputs, request, batch, leaders, asked_to_stop)) {
+    for (const Found& better : improved_from(inputs, request, batch, &leaders, asked_to_stop)) {
       leaders.add(better);
     }
     batch.clear();
+  }
+}
+
+void lead_arranged(const PlanInputs& inputs, const SearchRequest& request, std::vector<Found> known,
+                   const std::vector<Contender>& contenders, Incumbents& leaders,
+                   AskedToStop& asked_to_stop) {
+  std::sort(known.begin(), known.end(), comes_before);
+  known.resize(std::min(known.size(), kRearrangedAgain));
+  std::vector<Plan> plans;
+  for (const Found& one : known) add_arranged(request, one.plan, plans);
+  std::int64_t left = kMostRearrangedAgain / 4;
+  for (const Contender& one : contenders) {
+    if (!is_arranged(one.plan) ||
+        !leaders.may_lead(one.bound, one.plan.devices(), request.sizes.size())) {
+      continue;
+    }
+    left -= work_of(one.plan);
+    if (left < 0) break;
+    add_arranged(request, one.plan, plans);
+  }
+  if (asked_to_stop()) return;
+  for (const Found& one : improved_from(inputs, request, plans, nullptr, asked_to_stop)) {
+    leaders.add(one);
   }
 }
 

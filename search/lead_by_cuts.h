@@ -19,4 +19,12 @@ void lead_by_cuts(const PlanInputs& inputs, const SearchRequest& request,
                   const std::vector<Found>& known, const std::vector<Contender>& contenders,
                   Incumbents& leaders, AskedToStop& asked_to_stop);
 
+// The few fastest of `known` under automatic schedules, and the first few contenders that have one,
+// with as many tries as a plan that is kept gets: cuts that are good in one placement are good for
+// all schedules there, and with cuts of its own such a schedule may look far behind. `contenders`
+// are sorted.
+void lead_arranged(const PlanInputs& inputs, const SearchRequest& request, std::vector<Found> known,
+                   const std::vector<Contender>& contenders, Incumbents& leaders,
+                   AskedToStop& asked_to_stop);
+
 }  // namespace penstock

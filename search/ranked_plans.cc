@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "core/values/error.h"
 #include "search/in_parallel.h"
 
 namespace penstock {
@@ -38,6 +39,11 @@ std::vector<RankedPlan> ranked_plans(const PlanInputs& inputs, const std::vector
   std::vector<RankedPlan> plans(found.size());
   in_parallel(threads, found.size(), [&](std::size_t i) {
     EvaluatedPlan evaluated = evaluate(inputs, found[i].plan);
+    // What was found was replayed: an answer of 0 ns would be the fastest of all.
+    if (evaluated.why_not && evaluated.evaluation.ranks.empty()) {
+      throw Error(ErrorKind::kInternal,
+                  "a plan that was found cannot run: " + evaluated.why_not->reason);
+    }
     plans[i].placed = placement_words(evaluated, *inputs.cluster);
     plans[i].plan = std::move(evaluated.plan);
     plans[i].evaluation = std::move(evaluated.evaluation);

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "cli/io/files.h"
@@ -210,7 +211,7 @@ class EstimateAgain {
   bool run(const DeviceSheet& sheet) {
     for (EstimateSettings& settings : settings_noted(file_)) {
       add_plans(settings);
-      if (estimate(settings) && reproduces(question_, file_)) return true;
+      if (is_found(settings)) return true;
     }
     if (!file_.estimate_options.empty()) return false;
     for (EstimateSettings& settings : settings_tried(sheet, file_.plan)) {
@@ -218,12 +219,30 @@ class EstimateAgain {
       const Kept& kept = kept_with(settings);
       if (!kept.is_plans) continue;
       settings.optimizer_bytes = kept.optimizer_bytes;
-      if (estimate(settings) && reproduces(question_, file_)) return true;
+      if (is_found(settings)) return true;
     }
     return false;
   }
 
  private:
+  bool is_found(const EstimateSettings& settings) {
+    if (!estimate(settings) || !reproduces(question_, file_)) return false;
+    if (!widen(settings)) estimate(settings);
+    return true;
+  }
+
+  // For the degrees that `plan` searches, too: a plan with others may be asked about.
+  bool widen(EstimateSettings settings) {
+    const auto add = [](const std::vector<int>& searched, std::vector<int>& degrees) {
+      std::set<int> all(searched.begin(), searched.end());
+      all.insert(degrees.begin(), degrees.end());
+      degrees.assign(all.begin(), all.end());
+    };
+    add(searched_contexts(), settings.context_degrees);
+    add(searched_experts(), settings.expert_degrees);
+    return estimate(settings) && reproduces(question_, file_);
+  }
+
   // What stands in the plan in any case.
   void add_plans(EstimateSettings& settings) const {
     settings.device = file_.cluster.device;

@@ -38,10 +38,6 @@ namespace {
 // What is planned at once: ten times as many take minutes before the search begins. Larger clusters
 // are there, but what is repeated in them is planned as one part.
 constexpr int kMostGpus = 1 << 17;
-// Ranks that divide a sequence in what is searched, and may be pinned.
-const std::vector<int> kSearchedContexts{1, 2, 4, 8, 16};
-// Ranks that have experts between them, likewise.
-const std::vector<int> kSearchedExperts{1, 2, 4, 8, 16, 32, 64, 128};
 
 bool behaves_alike(const ExecutorModel& a, const ExecutorModel& b) {
   return a.transfer == b.transfer && a.queues == b.queues && a.issue == b.issue &&
@@ -167,9 +163,9 @@ void use_estimate(Question& question, const SearchOptions& options, const Loaded
   settings.gradients = options.gradients;
   settings.sequence_length = options.sequence_length;
   settings.context_degrees =
-      options.context_degrees.empty() ? kSearchedContexts : options.context_degrees;
+      options.context_degrees.empty() ? searched_contexts() : options.context_degrees;
   settings.expert_degrees =
-      options.expert_degrees.empty() ? kSearchedExperts : options.expert_degrees;
+      options.expert_degrees.empty() ? searched_experts() : options.expert_degrees;
   settings.expert_imbalance = options.expert_imbalance;
   settings.expert_dispatch = options.expert_dispatch;
   settings.kernels = options.kernels;
@@ -215,6 +211,17 @@ void use_estimate(Question& question, const SearchOptions& options, const Loaded
 }
 
 }  // namespace
+// Ranks that divide a sequence in what is searched, and may be pinned.
+const std::vector<int>& searched_contexts() {
+  static const std::vector<int> degrees{1, 2, 4, 8, 16};
+  return degrees;
+}
+// Ranks that have experts between them, likewise.
+const std::vector<int>& searched_experts() {
+  static const std::vector<int> degrees{1, 2, 4, 8, 16, 32, 64, 128};
+  return degrees;
+}
+
 int default_threads() {
   return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
 }

@@ -15,6 +15,9 @@ Question question_of(const SearchOptions& options);
 Question question_of(SearchOptions options, int gpus);
 // As many as this machine has.
 int default_threads();
+// What an estimate is made for where nothing says which C and EP.
+const std::vector<int>& searched_contexts();
+const std::vector<int>& searched_experts();
 
 // "GPT-6.7B on 8 x p4d: at most 64 GPUs, global batch 512, sequence length 2048, executor ideal"
 std::string words_of(const Question& question);

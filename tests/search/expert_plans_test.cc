@@ -144,4 +144,30 @@ TEST_CASE("bounds lose no plan with experts on ranks of their own") {
   }
 }
 
+// Six replicas, two ranks with the experts between them: a group of three shards would have one and
+// a half of these, one of two has one.
+TEST_CASE("shards lie in no groups that do not hold whole experts") {
+  const ModelProfile model = model_with_experts();
+  const ClusterSpec cluster = cluster_of({1, 6, 1'000'000, 1e9});
+  SearchRequest request;
+  request.gpus = request.global_batch = 6;
+  request.top = 100;
+  request.pins.pipeline = 1;
+  request.pins.data = 6;
+  request.pins.expert = 2;
+  int in_groups = 0;
+  for (const RankedPlan& ranked : testing::search(model, cluster, request).best) {
+    CHECK(ranked.evaluation.step_time > Duration{});
+    CHECK(ranked.plan.shard_group != 3);
+    in_groups += ranked.plan.shard_group == 2 ? 1 : 0;
+  }
+  CHECK(in_groups > 0);
+  request.pins.sharding = Sharding::kParameters;
+  request.pins.shard_group = 3;
+  const SearchResult none = testing::search(model, cluster, request);
+  CHECK(none.best.empty());
+  REQUIRE(none.rejected.size() == 1);
+  CHECK(none.rejected[0].reason.find("do not hold whole experts") != std::string::npos);
+}
+
 }  // namespace penstock
