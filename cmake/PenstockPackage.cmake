@@ -9,7 +9,7 @@ endif()
 set(CMAKE_SKIP_INSTALL_ALL_DEPENDENCY ON)
 
 set(examples ${CMAKE_INSTALL_DATADIR}/penstock)
-install(DIRECTORY data/models data/clusters data/profiles DESTINATION ${examples} COMPONENT program)
+install(DIRECTORY data/models data/clusters data/devices data/profiles DESTINATION ${examples} COMPONENT program)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program RENAME copyright)
 get_property(uplot_license GLOBAL PROPERTY penstock_uplot_license)
 if(uplot_license)

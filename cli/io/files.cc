@@ -13,7 +13,9 @@
 #include <fmt/format.h>
 
 #include "cli/io/file_kinds.h"
+#include "cli/io/near_files.h"
 #include "cli/io/plan_json.h"
+#include "cli/io/text_file.h"
 #include "cli/options/parse.h"
 #include "core/files/format.h"
 #include "core/files/plan_format.h"
@@ -26,7 +28,8 @@ namespace {
 constexpr std::string_view kProfile = "penstock.profile/1", kCluster = "penstock.cluster/1",
                            kPlan = kPlanFormat, kBook = "penstock.book/1", kJob = "penstock.job/1",
                            kSlow = "penstock.slow/1", kRuns = "penstock.runs/1",
-                           kCosts = "penstock.costs/1", kConfig = "config.json", kText = "text";
+                           kCosts = "penstock.costs/1", kDevice = "penstock.device/1",
+                           kJobs = "penstock.jobs/1", kConfig = "config.json", kText = "text";
 
 // What people call a file of this format.
 struct Kind {
@@ -41,10 +44,10 @@ constexpr std::array kKinds{
     Kind{kJob, "a job file"},
     Kind{kSlow, "a list of slow ranks"},
     Kind{kConfig, "a model's config.json"},
-    Kind{"penstock.device/1", "the datasheet of a device"},
+    Kind{kDevice, "the datasheet of a device"},
     Kind{kCosts, "a file of costs"},
     Kind{kRuns, "a file of measured runs"},
-    Kind{"penstock.jobs/1", "a list of jobs that share GPUs"},
+    Kind{kJobs, "a list of jobs that share GPUs"},
 };
 
 constexpr const char* kHowToBook =
@@ -55,6 +58,9 @@ constexpr const char* kHowToSlow =
 constexpr const char* kHowToCosts =
     "a file of costs lists the times of every stage (penstock.costs/1, "
     "docs/schedules_without_a_model.md); --cost F=10ms,B=20ms needs none";
+constexpr const char* kHowToJobs =
+    "a list of jobs (penstock.jobs/1) names models, their steps and profiles: data/multi has some "
+    "to copy, docs/multi.md the keys";
 constexpr const char* kHowToRuns =
     "penstock validate plan.json RUN --add-to runs.json writes it; docs/file_formats.md has its "
     "keys";
@@ -72,6 +78,9 @@ std::string_view words_for(std::string_view format) {
 // Where a file belongs that was given in the wrong place.
 std::string place_of(std::string_view found, std::string_view wanted, const std::string& path) {
   constexpr const char* kBatch = "--gpus 64 --global-batch 512";
+  if (found == kDevice) {
+    return fmt::format("a datasheet follows its option: --device {}", path);
+  }
   if (found == kCluster && wanted == kProfile) {
     return fmt::format(
         "the model comes first, the cluster after its option: penstock plan "
@@ -92,6 +101,7 @@ std::string place_of(std::string_view found, std::string_view wanted, const std:
   if (wanted == kJob) return kHowToJob;
   if (wanted == kSlow) return kHowToSlow;
   if (wanted == kRuns) return kHowToRuns;
+  if (wanted == kJobs) return kHowToJobs;
   if (wanted == kCosts) return kHowToCosts;
   if (found == kJob) return fmt::format("penstock manage {} runs the job", path);
   if (wanted == kCluster) {
@@ -113,32 +123,24 @@ std::string place_of(std::string_view found, std::string_view wanted, const std:
   return fmt::format("give a {} file here", wanted);
 }
 
-// "did you mean 'config.json'?" of the files beside it.
-std::string near_file(const std::filesystem::path& path) {
-  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
-  std::vector<std::string> names;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-    // "run.jsonl" is no misspelt "cut.json": endings do not make two names alike.
-    const std::string stem = path.stem().string(), other = entry.path().stem().string();
-    if (!did_you_mean(stem, {other}).starts_with("did you mean")) continue;
-    names.push_back(entry.path().filename().string());
-  }
-  std::sort(names.begin(), names.end());
-  const std::string near = names.empty() ? "" : did_you_mean(path.filename().string(), names);
-  return near.starts_with("did you mean") ? near : "";
-}
-
-[[noreturn]] void no_such_file(const std::string& path, std::string_view wanted) {
+[[noreturn]] void no_such_file(const std::string& path, std::string_view wanted,
+                               std::string_view belongs = "") {
   const std::filesystem::path name(path);
-  std::string help = near_file(name);
+  const bool is_model = wanted.empty() || wanted == kProfile || wanted == kConfig;
+  std::string help = near_file(path, wanted != kText, is_model,
+                               wanted.starts_with("penstock.") && !is_model ? wanted : "");
   const auto slashes = std::count(path.begin(), path.end(), '/');
   const bool is_hub_name = (slashes == 1 || (slashes == 0 && name.extension().empty())) &&
                            name.extension() != ".json" && !path.starts_with('.') &&
-                           !path.starts_with('/') &&
-                           (wanted.empty() || wanted == kProfile || wanted == kConfig);
+                           !path.starts_with('/') && is_model;
   if (help.empty() && wanted == kText && path.find("://") != std::string::npos) {
     help = "nothing is fetched over the network: download it and give that file";
+  }
+  if (const std::string shipped = help.empty() && is_model ? shipped_models(path) : "";
+      !shipped.empty()) {
+    help = fmt::format("{} {} it; of other models download the config.json and give that file",
+                       shipped,
+                       shipped.find(" or ") == std::string::npos ? "describes" : "may describe");
   }
   if (help.empty() && (is_hub_name || path.find("://") != std::string::npos)) {
     help =
@@ -157,8 +159,12 @@ std::string near_file(const std::filesystem::path& path) {
   if (help.empty() && wanted == kJob) help = kHowToJob;
   if (help.empty() && wanted == kSlow) help = kHowToSlow;
   if (help.empty() && wanted == kRuns) help = kHowToRuns;
+  if (help.empty() && wanted == kJobs) help = kHowToJobs;
   if (help.empty() && wanted == kCosts) help = kHowToCosts;
-  if (help.empty() && wanted == kText) help = "give the path of a file";
+  if (help.empty() && wanted == kText) {
+    const std::string others = files_of_kind(path);
+    help = fmt::format("{}{}{}", belongs, others.empty() ? "" : "; ", others);
+  }
   if (help.empty()) {
     help = "give the path of a config.json, a profile or a plan (penstock --help has examples)";
   }
@@ -175,6 +181,9 @@ std::string file_named(const std::string& path, std::string_view wanted) {
   if (!std::filesystem::is_directory(path, error)) return path;
   const std::filesystem::path config = std::filesystem::path(path) / kConfig;
   if (std::filesystem::exists(config, error)) return config.lexically_normal().string();
+  if (std::filesystem::exists(path + ".json", error)) {
+    throw_bad_input(fmt::format("{0}: this is a folder\nhelp: did you mean '{0}.json'?", path));
+  }
   const std::string_view words = words_for(wanted);
   throw_bad_input(
       words.empty() || wanted == kProfile
@@ -203,6 +212,7 @@ std::string what_belongs(std::string_view wanted) {
   if (wanted == kJob) return kHowToJob;
   if (wanted == kSlow) return kHowToSlow;
   if (wanted == kRuns) return kHowToRuns;
+  if (wanted == kJobs) return kHowToJobs;
   if (wanted == kCosts) return kHowToCosts;
   return "give a model's config.json, or a profile";
 }
@@ -319,12 +329,30 @@ Loaded<Json> load_slow_ranks(const std::string& path) { return load_format(path,
 
 Loaded<Json> load_costs(const std::string& path) { return load_format(path, kCosts); }
 
+Loaded<Json> load_jobs(const std::string& path) { return load_format(path, kJobs); }
+
 Loaded<Json> load_runs(const std::string& path) { return load_format(path, kRuns); }
 
-std::string load_text(const std::string& path) {
+std::string load_text(const std::string& path, std::string_view belongs) {
   std::error_code error;
-  if (path != "-" && !std::filesystem::exists(path, error) && !error) no_such_file(path, kText);
+  if (path != "-" && !std::filesystem::exists(path, error) && !error) {
+    no_such_file(path, kText, belongs);
+  }
   return read_file(path);
+}
+
+std::string load_text(const std::string& path) {
+  return load_text(path, "give the path of a file");
+}
+
+std::string help_for_misplaced(const std::string& path, std::string_view option) {
+  const std::string wanted = fmt::format("penstock.{}/1", option.substr(option.rfind('-') + 1));
+  std::error_code error;
+  if (words_for(wanted).empty() || !std::filesystem::is_regular_file(path, error)) return "";
+  const std::string found = own_format_in(read_file(path));
+  if (!found.empty()) return found == wanted ? "" : place_of(found, wanted, path);
+  const FileKind kind = kind_of_text(path, "");
+  return kind.words.empty() ? "" : fmt::format("{}; {}", kind.use, what_belongs(wanted));
 }
 
 Loaded<PlanBook> load_plan_book(const std::string& path) {
@@ -378,6 +406,11 @@ void expect_profile(const Json& json, const std::string& path) {
 void expect_format(const Json& json, const std::string& path, std::string_view wanted) {
   const std::string found = is_model_config(json) ? std::string(kConfig) : format_of(json);
   const std::string_view words = words_for(found);
+  const FileKind kind = found.empty() ? kind_of_json(path, json) : FileKind{};
+  if (!kind.words.empty() && !words_for(wanted).empty()) {
+    throw_bad_input(fmt::format("{}: this is {}, and {} belongs here\nhelp: {}; {}", path,
+                                kind.words, words_for(wanted), kind.use, what_belongs(wanted)));
+  }
   if (words.empty() || found == wanted || words == words_for(wanted)) return;
   throw_bad_input(fmt::format("{}: this is {}, and {} belongs here\nhelp: {}", path, words,
                               words_for(wanted), place_of(found, wanted, path)));

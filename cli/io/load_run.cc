@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/io/text_file.h"
 #include "cli/options/parse.h"
 #include "core/values/error.h"
 #include "core/values/json_reader.h"
@@ -106,7 +107,10 @@ void keep_steps_of(const Loaded<PlanFile>& plan, LoadedRun& run, const std::stri
 LoadedRun load_run(const std::string& path, const Loaded<PlanFile>& plan,
                    const LogOptions& options) {
   if (std::filesystem::is_directory(path)) return from_traces(path, plan);
-  const std::string text = read_file(path);
+  const std::string text =
+      load_text(path,
+                "a run is what penstock train --log wrote, a trainer's log or a folder of profiler "
+                "traces: penstock validate plan.json train.log");
   if (!is_own_log(text) && trainer_of_log(text)) {
     return from_trainer_log(text, path, plan, options);
   }

@@ -225,6 +225,10 @@ ScheduleCosts parse_costs(const std::vector<std::string>& costs, bool split, int
   Duration transfer{};
   std::map<std::string, std::string> as_typed;  // "F" of "forward", for one that is given twice
   const std::string text = joined(costs, ",");
+  if (text.find_first_of("=:{") == std::string::npos) {
+    bad_option("--cost", fmt::format("'{}' is not KEY=VALUE", text.substr(0, 60)),
+               fmt::format("write for example {}", example));
+  }
   for (const auto& [typed, value] : parse_key_values("--cost", text)) {
     const std::string key = cost_called(typed);
     if (const auto [first, is_new] = as_typed.emplace(key, typed); !is_new) {

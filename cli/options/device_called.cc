@@ -47,6 +47,12 @@ std::string without_maker(const std::string& name) {
 // "8xH100", "H100:8" and "h100,a100": more than one device.
 void refuse_several(const std::string& name, const std::vector<std::string>& known) {
   const std::string plain = without_maker(name);
+  if (name.find(',') != std::string::npos && name.find_first_of(":*=") != std::string::npos) {
+    bad_option("--device", fmt::format("'{}' names numbers of several", name),
+               "GPUs of several types at once are a cluster file: --cluster FILE (data/clusters "
+               "has some to copy); penstock compare --vary device=h100-sxm,a100-80gb plans for "
+               "each type alone");
+  }
   if (name.find(',') != std::string::npos) {
     bad_option("--device", fmt::format("'{}' names several", name),
                "penstock compare --vary device=" + name + " plans for each of them");
@@ -139,6 +145,33 @@ void refuse_machine(const std::string& name, const std::string& plain) {
              fmt::format("write --device {}, with --gpus N for the GPUs of all machines", device));
 }
 
+// Chips that train models and are no GPUs: their products and memories follow other rules than the
+// efficiencies that are fitted here.
+struct OtherChip {
+  std::array<std::string_view, 4> begins;
+  std::string_view words;
+};
+constexpr std::array kOtherChips{
+    OtherChip{{"tpu", "google-tpu", "cloud-tpu", "trillium"}, "TPUs are"},
+    OtherChip{{"trainium", "trn1", "trn2", "inferentia"}, "Trainium is"},
+    OtherChip{{"gaudi", "intel-gaudi", "hl-", "habana"}, "Gaudi is"},
+    OtherChip{{"ascend", "huawei", "910b", "910c"}, "Ascend is"},
+    OtherChip{{"cerebras", "wse", "graphcore", "ipu"}, "such machines are"},
+    OtherChip{{"xeon", "epyc", "intel-xeon", "apple"}, "CPUs are"},
+};
+
+void refuse_other_chip(const std::string& name, const std::string& plain) {
+  for (const OtherChip& chip : kOtherChips) {
+    for (const std::string_view begin : chip.begins) {
+      if (begin.empty() || !plain.starts_with(begin)) continue;
+      bad_option("--device", fmt::format("'{}' is no GPU, and {} not modelled", name, chip.words),
+                 "name a GPU, such as h100-sxm or mi300x; of another one a penstock.device/1 file "
+                 "says FLOP/s, memory, bandwidth and links (data/devices/h100-sxm.json is one to "
+                 "copy, docs/file_formats.md has its keys)");
+    }
+  }
+}
+
 // "cuda:0", "gpu", "auto": where a program runs, not what it runs on.
 bool is_place(std::string_view plain) {
   for (const std::string_view place : {"cuda", "gpu", "auto", "cpu", "nvidia", "rank", "all"}) {
@@ -167,6 +200,7 @@ DeviceSheet sheet_of(const std::string& name) {
   }
   refuse_several(name, all);
   refuse_machine(name, plain);
+  refuse_other_chip(name, plain);
   if (is_place(plain)) {
     bad_option(
         "--device", fmt::format("'{}' does not say which GPU", name),

@@ -40,7 +40,8 @@ constexpr std::array<std::string_view, 9> kExpert{"ep",
 constexpr std::array<std::string_view, 5> kExpertTensor{
     "etp", "expert-tensor", "expert-tensor-parallel", "expert-tensor-parallel-size",
     "expert-tensor-parallel-degree"};
-constexpr std::array<std::string_view, 14> kPipeline{"p",
+constexpr std::array<std::string_view, 15> kPipeline{"p",
+                                                     "pipe",
                                                      "pp",
                                                      "pipeline",
                                                      "pipeline-parallel",

@@ -1,6 +1,7 @@
 // Which known word a typing error was meant to be: the nearest, if few slips lie between.
 #include <algorithm>
 #include <array>
+#include <cctype>
 
 #include <fmt/format.h>
 
@@ -31,6 +32,31 @@ std::size_t slips_between(std::string_view word, std::string_view known) {
   return at(word.size(), known.size());
 }
 
+// "zero4", "h300-sxm": which of those that differ in a number is anybody's guess.
+std::string numbered_alike(std::string_view word, const std::vector<std::string>& known) {
+  const auto without_digits = [](std::string_view text) {
+    std::string out;
+    for (const char c : text) out.push_back(std::isdigit(static_cast<unsigned char>(c)) ? '#' : c);
+    return out;
+  };
+  const std::string letters = without_digits(word);
+  constexpr std::size_t kMostNamed = 4;
+  std::vector<std::string> alike;
+  std::size_t least = word.size();
+  for (const std::string& each : known) {
+    const bool has_digits = letters.find('#') != std::string::npos;
+    if (!has_digits || without_digits(each) != letters) continue;
+    const std::size_t slips = slips_between(word, each);
+    if (slips < least) alike.clear();
+    least = std::min(least, slips);
+    if (slips == least) alike.push_back('\'' + each + '\'');
+  }
+  if (alike.size() < 2 || alike.size() > kMostNamed) return "";
+  const std::string last = alike.back();
+  alike.pop_back();
+  return fmt::format("did you mean {} or {}?", fmt::join(alike, ", "), last);
+}
+
 }  // namespace
 
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& known) {
@@ -40,6 +66,7 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
   if (word.size() > 3 && std::count_if(known.begin(), known.end(), begins) == 1) {
     return fmt::format("did you mean '{}'?", *longer);
   }
+  if (std::string alike = numbered_alike(word, known); !alike.empty()) return alike;
   if (!known.empty() && word.size() <= kLongest) {
     const auto nearest = std::min_element(known.begin(), known.end(),
                                           [word](const std::string& a, const std::string& b) {

@@ -17,7 +17,9 @@
 #include "cli/options/longest_name.h"
 #include "cli/options/option_parts.h"
 #include "cli/options/option_remarks.h"
+#include "cli/options/schedule_called.h"
 #include "core/values/error.h"
+#include "core/values/units.h"
 
 namespace penstock {
 namespace {
@@ -285,6 +287,7 @@ class Typed {
     if (word_ == "gpu") return target_in(std::array{is_number(value_) ? kGpus : kDevice}, known_);
     if (const auto degree = target_of_degree()) return degree;
     if (is_zero(word_)) return target_of_zero();
+    refuse_schedule();
     if (const auto target = synonym_target()) return target;
     if (const auto own = target_by_index()) return own;
     refuse_by_remark(true);
@@ -308,6 +311,8 @@ class Typed {
   // Remarks on options that this verb has are nearer than what the thesaurus knows, and that is
   // nearer than what is said to all verbs.
   void refuse_by_remark(bool is_of_option) const {
+    constexpr std::size_t kFewest = 3;  // "man --html" asks for no page of a plan
+    if (!is_of_option && known_.size() < kFewest) return;
     for (const Remark& remark : option_remarks()) {
       if (remark.of.empty() == is_of_option) continue;
       if (is_of_option && !has(known_, remark.of)) continue;
@@ -329,9 +334,27 @@ class Typed {
   // -F 10ms of a schedule; B and W are no batch and no width there.
   void refuse_cost() const {
     constexpr std::string_view kCosts = "FBIWCR";
-    if (!has(known_, "--cost") || name_.size() != 2 || has(known_, name_)) return;
-    if (kCosts.find(name_[1]) == std::string_view::npos) return;
+    if (!has(known_, "--cost") || has(known_, name_)) return;
+    const bool is_letter = name_.size() == 2 || word_.size() == 1;  // "-F 10ms", "--f 10ms"
+    const char letter = static_cast<char>(std::toupper(static_cast<unsigned char>(name_.back())));
+    const bool is_cost = name_.back() == letter || parse_duration(value_).has_value();
+    if (!is_letter || !is_cost || kCosts.find(letter) == std::string_view::npos) return;
     unknown(name_, "costs go together: --cost F=10ms,B=20ms,C=0.5ms");
+  }
+
+  // "--dualpipe", "--1f1b": a schedule is the value of an option, or the argument.
+  void refuse_schedule() const {
+    const std::string_view schedule = schedule_spelled(word_);
+    if (schedule.empty() || word_ == "interleaving") return;
+    if (has(known_, "--schedule")) unknown(name_, fmt::format("write --schedule {}", schedule));
+    if (has(known_, "--layout")) {
+      unknown(name_, fmt::format("write --layout \"... schedule={}\"", schedule));
+    }
+    if (has(known_, "--cost")) {
+      unknown(name_, fmt::format("the schedule is the argument without a name: penstock schedule "
+                                 "{} -P 4 -M 8 --cost F=10ms,B=20ms",
+                                 schedule));
+    }
   }
 
   [[nodiscard]] std::optional<Target> target_of_degree() const {
@@ -385,7 +408,8 @@ std::string value_for(std::string_view name, const std::string& value) {
 bool is_option(const std::string& argument) {
   const std::size_t first = argument.find_first_not_of('-');
   return argument.starts_with('-') && first != std::string::npos && first <= 2 &&
-         std::isalpha(static_cast<unsigned char>(argument[first])) != 0;
+         (std::isalpha(static_cast<unsigned char>(argument[first])) != 0 ||
+          (first == 2 && argument.size() > first + 1));  // "--1f1b", and no negative number
 }
 
 // As the parser of options reads it: by its name, or -P4, a letter and its value.

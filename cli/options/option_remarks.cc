@@ -59,9 +59,11 @@ constexpr std::array kRemarks{
     Remark{{"forward", "overlap"},
            "costs go together: --cost F=10ms,B=20ms,C=0.5ms (forward, backward, one transfer)",
            "--cost"},
-    Remark{{"memory", "memory-limit", "max-memory", "mem"},
-           "--limit N holds at most N micro-batches on a rank (zb-auto, zb-v-auto)",
-           "--limit"},
+    Remark{
+        {"memory", "memory-limit", "max-memory", "mem"},
+        "the most micro-batches that a rank holds are printed; --limit N holds at most N (zb-auto, "
+        "zb-v-auto), and a cost file (--cost-file) has the bytes",
+        "--limit"},
     Remark{{"dataset", "data", "lr", "learning-rate", "warmup", "tokenizer", "wandb", "dropout"},
            "leave it out: it changes neither the time of a step nor its memory",
            "--global-batch"},
@@ -129,10 +131,21 @@ constexpr std::array kRemarks{
     Remark{{"schedule", "tensor", "pipeline"},
            "a plan has its own; ask with penstock explain PLAN --why-not schedule=1f1b why it is "
            "not another"},
+    Remark{{"nodes", "num-nodes", "nnodes", "n-nodes", "machines"},
+           "write --vary gpus=8,16,32, the GPUs of all nodes",
+           "--memory-gib"},
     Remark{{"nodes", "num-nodes", "nnodes", "n-nodes", "gpus-per-node", "nproc-per-node"},
            "--gpus takes the GPUs of all nodes: --gpus 64 for 8 nodes of 8 (as the device's "
            "datasheet has them; other nodes: --cluster FILE)",
            "--gpus"},
+    Remark{{"effective-batch", "effective-batch-size", "total-batch-size", "total-batch"},
+           "write --global-batch N: samples per step over all GPUs",
+           "--global-batch"},
+    Remark{
+        {"local-batch"},
+        "write --pin mbs=N, the micro-batch of one GPU; --global-batch N counts the samples of a "
+        "step over all GPUs",
+        "--global-batch"},
     Remark{{"batch", "batch-size", "bs", "local-batch-size", "per-device-batch-size", "batchsize"},
            "which one? --global-batch N: samples per step over all GPUs; --pin mbs=N: the "
            "micro-batch of one GPU; --global-batch-tokens N: tokens per step",
@@ -212,6 +225,9 @@ constexpr std::array kRemarks{
     Remark{{"seed", "random-seed", "deterministic"},
            "leave it out: nothing is random, and the same question has the same answer",
            "--every-candidate"},
+    Remark{{"dry-run", "simulate", "preview", "check", "plan-only", "no-train"},
+           "penstock simulate plan.json replays the step without training; --steps 2 trains two",
+           "--labels"},
     Remark{{"dry-run", "yes", "force", "y", "no-launch", "simulate", "launcher"},
            "leave it out: nothing is started, a plan only predicts",
            "--global-batch"},
@@ -283,9 +299,9 @@ constexpr std::array kRemarks{
     Remark{{"interleave", "interleaving", "interleaved", "virtual", "virtual-pipeline", "looped"},
            "write --vp 2, the virtual stages of a rank, or --schedule interleaved",
            "--pin"},
-    Remark{{"1f1b", "gpipe", "zero-bubble", "zb", "zbv", "zb-v", "zb-h1", "dualpipe", "chimera",
-            "zb-h2", "dualpipev", "varuna"},
-           "schedules are named by their option: --schedule 1f1b,zb-h1",
+    Remark{{"zero-bubble", "zb", "bidirectional"},
+           "schedules are named by their option: --schedule zb-h1,zb-v (penstock schedule --help "
+           "lists all)",
            "--schedule"},
     Remark{
         {"o", "output", "out", "save", "svg", "png", "draw", "picture"},

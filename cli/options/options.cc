@@ -152,10 +152,14 @@ std::optional<std::string> Options::parse(const Arguments& arguments, Screen scr
     if (entry.list != nullptr) *entry.list = results;
     if (entry.is_positional && entry.optional == nullptr && results.empty()) {
       refuse_other_choice(entry);
+      constexpr std::size_t kLongestHelp = 320;  // the schedules are a page
+      const std::string what = entry.help.empty() || entry.help.size() > kLongestHelp
+                                   ? ""
+                                   : fmt::format("; {}: {}", entry.names, entry.help);
       bad_option(
           entry.names, "missing",
           entry.choices.empty() || entry.choices.size() > kFewChoices
-              ? fmt::format("usage: penstock {}", usage_)
+              ? fmt::format("usage: penstock {}{}", usage_, what)
               : fmt::format("one of {}; usage: penstock {}", joined(entry.choices, ", "), usage_));
     }
     if (entry.text != nullptr) *entry.text = results[0];

@@ -94,7 +94,9 @@ int parse_int(std::string_view option, std::string_view text, int least, int mos
 }
 
 double parse_number(std::string_view option, std::string_view text, double least, double most) {
-  const std::string help = fmt::format("give a number from {} to {}", least, most);
+  const std::string help = option.find("usd") != std::string_view::npos
+                               ? "give US dollars as a number, for example 2.50"
+                               : fmt::format("give a number from {} to {}", least, most);
   double value = 0.0;
   const char* end = text.data() + text.size();
   const auto result = std::from_chars(text.data(), end, value);
@@ -128,6 +130,7 @@ Duration parse_time(std::string_view option, std::string_view text) {
 }
 
 Duration parse_budget(std::string_view option, std::string_view text) {
+  constexpr Duration kLongSearch{7'200'000'000'000};  // two hours
   constexpr std::int64_t kSecondsPerMinute = 60, kSecondsPerHour = 3600;
   const std::string_view limits = option == "--budget"
                                       ? "; it limits the search (of the training, --tokens 2T "
@@ -142,7 +145,13 @@ Duration parse_budget(std::string_view option, std::string_view text) {
       if (time->count() <= kLongestDuration.count() / seconds) return *time * seconds;
     }
   }
-  if (parse_decimal_duration(text, TimeUnit::kSeconds)) {
+  if (const auto seconds = parse_decimal_duration(text, TimeUnit::kSeconds)) {
+    // Nobody lets a search run so long: it is money.
+    if (!limits.empty() && seconds->count() > kLongSearch.count()) {
+      bad_option(option, shown(text) + " is no time",
+                 "days and price of the training are printed with --tokens 2T --usd-per-gpu-hour "
+                 "2.5; --budget 30s or 10min limits the search");
+    }
     bad_option(option, shown(text) + " has no unit",
                fmt::format("write {}s for seconds, or {}min{}", text, text, limits));
   }

@@ -199,7 +199,9 @@ void ProfileOptions::set_model(ProfileRequest& request) const {
     }
     request.name = std::filesystem::path(name).stem().string();
     if (name.ends_with(".json")) {
-      const ConfiguredModel configured = model_from_config(load_json(name).value, name);
+      const Json json = load_json(name).value;
+      expect_format(json, name, "config.json");
+      const ConfiguredModel configured = model_from_config(json, name);
       model = configured.description;
       request.model_notes = configured.differences;
       const std::string folder = std::filesystem::path(name).parent_path().filename().string();

@@ -66,7 +66,9 @@ constexpr std::array kAliases{
     Alias{"sequence1f1b", "seq-1f1b"},
 };
 
-std::string_view find_called(std::string_view typed) {
+}  // namespace
+
+std::string_view schedule_spelled(std::string_view typed) {
   std::string word = bare(typed);
   constexpr std::string_view kPyTorch = "schedule";
   if (word.starts_with(kPyTorch)) word.erase(0, kPyTorch.size());
@@ -78,6 +80,8 @@ std::string_view find_called(std::string_view typed) {
   }
   return {};
 }
+
+namespace {
 
 std::vector<std::string> words_of(std::string_view typed) {
   std::vector<std::string> words;
@@ -103,10 +107,11 @@ std::vector<std::string> schedules_of_family(std::string_view typed) {
 }  // namespace
 
 std::string schedule_called(std::string_view option, std::string_view typed) {
-  if (const std::string_view name = find_called(typed); !name.empty()) return std::string(name);
+  if (const std::string_view name = schedule_spelled(typed); !name.empty())
+    return std::string(name);
   const std::string what = fmt::format("unknown schedule '{}'", typed.substr(0, 60));
   if (typed.find(' ') != std::string_view::npos &&
-      !find_called(typed.substr(0, typed.find(' '))).empty()) {
+      !schedule_spelled(typed.substr(0, typed.find(' '))).empty()) {
     bad_option(option, what,
                fmt::format("several are a list with commas: {}", joined(words_of(typed), ",")));
   }
@@ -118,11 +123,13 @@ std::string schedule_called(std::string_view option, std::string_view typed) {
                "its steps overlap and weights are stale; with a flush after every step it is 1f1b");
   }
   if (const std::string word = bare(typed); word == "all" || word == "any" || word == "auto") {
-    bad_option(option, what,
-               option == "--schedule" ? "leave it out: without it all schedules are tried"
-               : option.starts_with("--vary ")
-                   ? "name them, for example schedule=1f1b,interleaved,zb-h1"
-                   : "name one; penstock plan tries all");
+    bad_option(
+        option, what,
+        option == "--schedule" ? "leave it out: without it all schedules are tried"
+        : option.starts_with("--vary ")
+            ? "name them, for example schedule=1f1b,interleaved,zb-h1"
+            : "name one or several, with commas; penstock schedule --help lists them, penstock "
+              "plan tries all");
   }
   if (typed.ends_with(".json")) {
     bad_option(option, what,

@@ -13,6 +13,7 @@
 
 #include "cli/io/file_kinds.h"
 #include "cli/io/files.h"
+#include "cli/io/text_file.h"
 #include "cli/options/environment_words.h"
 #include "cli/options/field_words.h"
 #include "cli/options/options_entry.h"
@@ -78,7 +79,8 @@ std::string Options::help_for_needed(const Arguments& own, const std::string& wo
     const std::string option = usage_.substr(at + 1, usage_.find(' ', at + 1) - at - 1);
     if (!usage_.substr(at + 1 + option.size()).starts_with(" FILE")) continue;
     if (std::find(own.begin(), own.end(), option) != own.end()) continue;
-    return fmt::format("it follows its option: {} {}", option, word);
+    const std::string help = help_for_misplaced(word, option);
+    return help.empty() ? fmt::format("it follows its option: {} {}", option, word) : help;
   }
   return "";
 }
@@ -318,8 +320,10 @@ std::string Options::help_for_surplus(const Arguments& own, const std::string& w
   }
   const auto stands = std::find(own.begin(), own.end(), word);
   const bool has_option = stands - own.begin() > 1 && (stands - 2)->starts_with('-');
-  for (const auto& [number, letter] : {std::pair{"thousand", 'K'}, std::pair{"million", 'M'},
-                                       std::pair{"billion", 'B'}, std::pair{"trillion", 'T'}}) {
+  for (const auto& [number, letter] :
+       {std::pair{"thousand", 'K'}, std::pair{"million", 'M'}, std::pair{"billion", 'B'},
+        std::pair{"trillion", 'T'}, std::pair{"K", 'K'}, std::pair{"M", 'M'}, std::pair{"B", 'B'},
+        std::pair{"T", 'T'}}) {
     if (word != number && word != std::string(number) + 's') continue;
     return has_option
                ? fmt::format("write it as one word: {} {}{}", *(stands - 2), *(stands - 1), letter)
@@ -362,6 +366,11 @@ std::string Options::help_for_surplus(const Arguments& own, const std::string& w
   if (help.empty() && usage_.starts_with("schedule") && own[0] != word && own[0][0] != '-') {
     help = fmt::format("several schedules are one word, with commas: penstock schedule {},{}",
                        own[0], word);
+  }
+  const bool takes_none = std::none_of(entries_.begin(), entries_.end(),
+                                       [](const Entry& entry) { return entry.is_positional; });
+  if (help.empty() && takes_none) {
+    return fmt::format("leave it out: usage: penstock {}", usage_);
   }
   return help.empty() ? fmt::format("usage: penstock {}", usage_) : help;
 }

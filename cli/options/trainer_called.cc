@@ -25,28 +25,26 @@ constexpr std::array kNames{
     Names{"torch", "pytorch"},          Names{"pipelining", "pytorch"},
 };
 
-// Trainers that are no name of ours, and what to do for them.
+// Trainers that are no name of ours, and what to do for them; {} is the option that takes names.
 struct Remark {
   std::array<std::string_view, 4> begins;  // of the name
   std::string_view help;
 };
+constexpr std::string_view kNoSchedules =
+    "it has no pipeline schedules; {} pytorch is PyTorch's torch.distributed.pipelining, and {} "
+    "deepspeed what it starts by DeepSpeed";
 constexpr std::array kRemarks{
     Remark{{"nemo", "megatron-bridge", "bridge"},
            "NeMo and Megatron-Bridge run Megatron-LM's core: plan --for megatron, then export --to "
            "megatron-bridge"},
-    Remark{
-        {"fsdp", "zero", "torch-fsdp"},
-        "FSDP is PyTorch's: --for torchtitan; ZeRO-2 and ZeRO-3 are --for deepspeed or megatron; "
-        "--sharding NAME asks for one of them"},
-    Remark{{"lightning", "pytorch-lightning", "hf", "huggingface"},
-           "it has no pipeline schedules; --for pytorch plans for PyTorch's "
-           "torch.distributed.pipelining"},
+    Remark{{"fsdp", "zero", "torch-fsdp"},
+           "FSDP is PyTorch's: {} torchtitan; ZeRO-2 and ZeRO-3 are {} deepspeed or megatron (plan "
+           "--sharding NAME asks for one of them)"},
+    Remark{{"lightning", "pytorch-lightning", "hf", "huggingface"}, kNoSchedules},
     Remark{{"slurm", "sky", "torchrun", "kubernetes"},
            "a job is made for a trainer: export --to megatron, torchtitan or deepspeed writes "
            "job.sbatch for Slurm and sky.yaml for SkyPilot beside its files"},
-    Remark{{"accelerate", "transformers", "trainer", "trl"},
-           "it has no pipeline schedules; --for pytorch plans for PyTorch's "
-           "torch.distributed.pipelining"},
+    Remark{{"accelerate", "transformers", "trainer", "trl"}, kNoSchedules},
 };
 
 std::string in_lower_case(std::string name) {
@@ -54,6 +52,14 @@ std::string in_lower_case(std::string name) {
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   std::replace(name.begin(), name.end(), '_', '-');
   return name;
+}
+
+std::string with_option(std::string_view help, std::string_view option) {
+  std::string out(help);
+  for (std::size_t at = out.find("{}"); at != std::string::npos; at = out.find("{}", at)) {
+    out.replace(at, 2, option);
+  }
+  return out;
 }
 
 }  // namespace
@@ -75,11 +81,12 @@ std::string trainer_called(const std::string& name) {
   return lower;
 }
 
-std::string help_for_trainer(const std::string& name, const std::vector<std::string>& known) {
+std::string help_for_trainer(std::string_view option, const std::string& name,
+                             const std::vector<std::string>& known) {
   const std::string lower = in_lower_case(name);
   for (const Remark& remark : kRemarks) {
     for (const std::string_view begin : remark.begins) {
-      if (!begin.empty() && lower.starts_with(begin)) return std::string(remark.help);
+      if (!begin.empty() && lower.starts_with(begin)) return with_option(remark.help, option);
     }
   }
   // Another version of one that is known.
@@ -109,7 +116,7 @@ std::string version_called(const TrainerRow& trainer, const std::string& asked) 
 const Trainer& parse_trainer(const std::string& name) {
   if (const Trainer* trainer = find_trainer(trainer_called(name))) return *trainer;
   bad_option("--for", fmt::format("unknown trainer '{}'", name.substr(0, 60)),
-             help_for_trainer(name, trainer_names()));
+             help_for_trainer("--for", name, trainer_names()));
 }
 
 }  // namespace penstock

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "core/values/trainer.h"
 #include "trainers/trainer_row.h"
@@ -12,8 +14,9 @@ namespace penstock {
 std::string trainer_called(const std::string& name);
 
 // What to do where nothing of this name can be planned for or exported to: what the name means, or
-// the nearest of `known`.
-std::string help_for_trainer(const std::string& name, const std::vector<std::string>& known);
+// the nearest of `known`; `option` takes such names.
+std::string help_for_trainer(std::string_view option, const std::string& name,
+                             const std::vector<std::string>& known);
 
 // A version of the trainer that is known: "v0.2.1" is 0.2. Error{kBadInput} of --target-version.
 std::string version_called(const TrainerRow& trainer, const std::string& asked);

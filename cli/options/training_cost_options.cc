@@ -3,11 +3,16 @@
 #include "cli/options/training_cost_options.h"
 
 #include <algorithm>
+#include <cctype>
+#include <charconv>
 #include <cstddef>
+#include <iterator>
+#include <string>
 #include <string_view>
 
 #include <fmt/format.h>
 
+#include "cli/options/number_spellings.h"
 #include "cli/options/parse.h"
 
 namespace penstock {
@@ -53,6 +58,22 @@ std::optional<std::int64_t> whole(std::string_view number, int zeros) {
     value = 10 * value + last;
   }
   return value;
+}
+
+// "2 T", "2t", "300G", "1,000": what to write instead, or nothing.
+std::string plain_tokens(const std::string& text) {
+  std::string plain = without_thousands(text, ',');
+  if (plain.empty()) {
+    std::copy_if(text.begin(), text.end(), std::back_inserter(plain),
+                 [](char c) { return c != ' '; });
+  }
+  if (plain.empty()) return "";
+  char& last = plain.back();
+  last = last == 'G' ? 'B' : static_cast<char>(std::toupper(static_cast<unsigned char>(last)));
+  const int zeros = zeros_of(last);
+  const auto tokens =
+      whole(std::string_view(plain).substr(0, plain.size() - (zeros > 0 ? 1 : 0)), zeros);
+  return tokens && *tokens > 0 && plain != text ? plain : "";
 }
 
 double minutes(const char* option, const std::optional<std::string>& text, double otherwise) {
@@ -145,9 +166,18 @@ void require_tokens(const std::optional<TrainingQuestion>& question, const Plan&
 }
 
 std::int64_t parse_tokens(const std::string& option, const std::string& text) {
-  const int zeros = text.empty() ? 0 : zeros_of(text.back());
-  const auto tokens =
-      whole(std::string_view(text).substr(0, text.size() - (zeros > 0 ? 1 : 0)), zeros);
+  const std::size_t e = std::min(text.find_first_of("eE"), text.size());  // "15e12"
+  const std::string_view power = std::string_view(text).substr(std::min(e + 1, text.size()));
+  int zeros = text.empty() ? 0 : zeros_of(text.back());
+  const bool is_power = std::from_chars(power.data(), power.data() + power.size(), zeros).ptr ==
+                            power.data() + power.size() &&
+                        !power.empty() && zeros >= 0 && zeros <= 18;
+  const std::size_t digits = is_power ? e : text.size() - (zeros > 0 ? 1 : 0);
+  const auto tokens = whole(std::string_view(text).substr(0, digits), zeros);
+  if (const std::string plain = tokens ? "" : plain_tokens(text); !plain.empty()) {
+    bad_option(option, fmt::format("'{}' is not a number of tokens", text.substr(0, 60)),
+               "write " + plain);
+  }
   if (!tokens || *tokens == 0) {
     bad_option(option, fmt::format("'{}' is not a number of tokens", text.substr(0, 60)),
                "give a whole number from 1 to 10^18, for example 2T, 300B, 1.5T or 5000000");

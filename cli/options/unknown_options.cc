@@ -3,7 +3,9 @@
 // surplus_words.cc.
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
 #include <functional>
+#include <system_error>
 
 #include <fmt/format.h>
 
@@ -14,6 +16,7 @@
 #include "cli/options/option_parts.h"
 #include "cli/options/options_entry.h"
 #include "cli/options/parse.h"
+#include "cli/options/schedule_called.h"
 #include "cli/verbs/verbs.h"
 #include "core/values/error.h"
 #include "report/words.h"
@@ -173,9 +176,9 @@ std::string help_for_other_verb(const std::string& name, const std::string& verb
   if (others.empty()) return "";
   const Arguments named(others.begin(),
                         others.begin() + std::min<std::ptrdiff_t>(kMostNamed, std::ssize(others)));
-  return fmt::format("{} is an option of penstock {}{}; penstock {} --help lists those of {}", name,
-                     joined(named, ", "), others.size() > kMostNamed ? " and others" : "", verb,
-                     verb);
+  return fmt::format(
+      "leave it out here: {} is an option of penstock {}{}; penstock {} --help lists those of {}",
+      name, joined(named, ", "), others.size() > kMostNamed ? " and others" : "", verb, verb);
 }
 
 // "--recompute full or --recompute selective" as keys of --layout.
@@ -247,6 +250,24 @@ std::string help_for_number_behind(const std::string& plain, const std::vector<s
 
 }  // namespace
 
+namespace {
+
+// "--enable-loss-parallel" is a flag, and no --loss NAME.
+bool is_flag_of_other(const std::string& typed, const std::string& value, const WordIndex& index) {
+  if (!value.empty() && !value.starts_with('-')) return false;
+  const std::vector<std::string> words = content_words(typed);
+  const std::vector<const OptionRow*> found = index.about(typed);
+  if (found.empty() || words.size() < 2 || found.front()->value_name.empty()) return false;
+  const std::vector<std::string> name = content_words(found.front()->names.back()),
+                                 help = content_words(found.front()->help);
+  return std::any_of(words.begin(), words.end(), [&](const std::string& word) {
+    return std::find(name.begin(), name.end(), word) == name.end() &&
+           std::find(help.begin(), help.end(), word) == help.end();
+  });
+}
+
+}  // namespace
+
 // The dashes say nothing of how near two names are.
 std::string Options::nearest_option(const std::string& name, const std::string& value,
                                     const std::string& verb) const {
@@ -274,7 +295,10 @@ std::string Options::nearest_option(const std::string& name, const std::string& 
              "--global-batch, --pin DP=..,mbs=..";
     }
     const std::string_view end = std::string_view(plain).substr(dash + 1);
-    const bool is_degree = end.ends_with("-size") || end.ends_with("-degree") || end.size() == 2;
+    const bool has_number =
+        !value.empty() && value.find_first_not_of("0123456789") == std::string::npos;
+    const bool is_degree = end.ends_with("-size") || end.ends_with("-degree") ||
+                           (end.size() == 2 && has_number);  // "--async-tp" is a flag
     if (is_degree && (key == "T" || key == "P" || key == "C" || key == "EP")) {
       return fmt::format("did you mean {} {}=N?", has("--pin") ? "--pin" : "--layout",
                          field_word(key));
@@ -313,7 +337,7 @@ std::string Options::nearest_option(const std::string& name, const std::string& 
         "the launch script (penstock check train.sh judges that)",
         trainer);
   }
-  if (is_planned) {
+  if (is_planned && !is_flag_of_other(typed, value, index())) {
     if (std::string about = options_about(typed); !about.empty()) return about;
   }
   const bool is_denied = plain.starts_with("no-") || plain.starts_with("disable-");
@@ -359,9 +383,18 @@ std::string Options::nearest_option(const std::string& name, const std::string& 
 
 namespace {
 
-// What is unknown by its name may be known by its value: one of the choices of another option.
+// What is unknown by its name may be known by its value: one of the choices of another option, or
+// degrees such as "TP=8 PP=4".
 std::string help_for_kind_of_value(const WordIndex& index, const std::string& value) {
   if (value.empty() || value.starts_with('-')) return "";
+  const std::string key = key_called(value.substr(0, std::min(value.find('='), value.size())));
+  if (value.find('=') != std::string::npos && !key.empty()) {
+    for (const OptionRow& row : index.rows()) {
+      const std::string& option = row.names.back();
+      if (option != "--layout" && option != "--pin") continue;
+      return fmt::format("did you mean {} \"{}\"?", option, value);
+    }
+  }
   const std::string word = plain_word(value);
   // A name of what is written says where it goes.
   for (const auto& [end, option] :
@@ -387,9 +420,27 @@ std::string help_for_kind_of_value(const WordIndex& index, const std::string& va
 
 }  // namespace
 
+namespace {
+
+// "compare 1f1b zb-h1 -P 8 -M 32": costs without a model.
+void refuse_schedule(const Arguments& own) {
+  std::error_code error;
+  const std::string_view schedule = schedule_spelled(own[0].substr(0, own[0].find(',')));
+  if (schedule.empty() || std::filesystem::exists(own[0], error)) return;
+  throw_bad_input(
+      fmt::format("'{}' is a schedule, and no file\nhelp: without a model: penstock schedule {} -P "
+                  "4 -M 8 --cost "
+                  "F=10ms,I=10ms,W=10ms; of a model: penstock compare config.json ... --vary "
+                  "schedule=1f1b,zb-h1",
+                  own[0].substr(0, kLongestName), schedule));
+}
+
+}  // namespace
+
 void Options::refuse_leftovers(const Arguments& own) const {
   const std::vector<std::string> leftovers = parser_->app.remaining();
   if (leftovers.empty()) return;
+  if (!has("--cost")) refuse_schedule(own);
   const auto option = std::find_if(leftovers.begin(), leftovers.end(),
                                    [](const std::string& text) { return text.starts_with('-'); });
   if (option == leftovers.end()) {

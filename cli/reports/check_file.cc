@@ -92,7 +92,7 @@ const TrainerRow* trainer_of(const LaunchFileOptions& options, const std::string
   const TrainerRow* trainer = find_trainer_row(is_recipe ? "megatron" : called);
   if (trainer != nullptr && trainer->linter) return trainer;
   const std::vector<std::string> known = linted_trainer_names();
-  const std::string help = help_for_trainer(*options.as, known);
+  const std::string help = help_for_trainer("--as", *options.as, known);
   bad_option("--as", fmt::format("unknown trainer '{}'", options.as->substr(0, 60)),
              fmt::format("{}{}", help,
                          help.find("known:") == 0 || help.ends_with('?')

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "cli/io/files.h"
+#include "cli/io/text_file.h"
 #include "cli/options/parse.h"
 #include "core/values/durations.h"
 #include "core/values/error.h"
@@ -70,6 +71,10 @@ Subject generated(const ScheduleOptions& given) {
   return {shape, kind.splits_backward(), &kind, {}};
 }
 
+constexpr const char* kHowToCsv =
+    "a schedule is a name (1f1b; penstock schedule --help lists them) or a CSV of actions, as "
+    "penstock schedule 1f1b ... --csv FILE writes";
+
 Subject from_file(const ScheduleOptions& given) {
   const std::pair<const char*, const std::optional<std::string>&> asked[] = {
       {"-P", given.ranks},
@@ -82,7 +87,7 @@ Subject from_file(const ScheduleOptions& given) {
   }
   given.automatic.check(given.name, nullptr);
   Subject subject;
-  subject.file = read_pipeline_csv(read_file(given.name), given.name,
+  subject.file = read_pipeline_csv(load_text(given.name, kHowToCsv), given.name,
                                    given.legacy_csv ? LegacyCsv::kTranslate : LegacyCsv::kRefuse);
   subject.shape.ranks = subject.file->ranks();
   subject.shape.chunks = subject.file->chunks;

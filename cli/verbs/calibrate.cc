@@ -155,6 +155,9 @@ Answer run_calibrate(const Arguments& arguments, Screen screen) {
   options.choices(trainer_names());
   options.flag("--json", "the result as one JSON object", json);
   executor.declare(options);
+  options.remark({"plan", "log", "train-log", "run-log", "logs", "measured", "step-time"},
+                 "penstock validate plan.json train.log --add-to runs.json collects measured runs; "
+                 "then penstock calibrate --runs runs.json");
   if (auto help = options.parse(arguments, screen)) return help_answer(*help);
 
   const std::string& runs = required(path, "--runs", "--runs runs.json");

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "cli/io/files.h"
+#include "cli/io/text_file.h"
 #include "cli/options/options.h"
 #include "cli/options/parse.h"
 #include "cli/reports/check_file.h"
@@ -166,7 +167,8 @@ Answer run_check(const Arguments& arguments, Screen screen) {
     if (exit_zero && answer.exit == kNo) answer.exit = kYes;
     return answer;
   }
-  const std::string text = load_text(file);
+  const std::string text = load_text(
+      file, "name a launch script, a trainer's configuration or a plan, or a folder of these");
   if (launch.as && !own_format_in(text).empty()) {
     bad_option("--as", fmt::format("{} is a file of Penstock", file), "leave --as out");
   }

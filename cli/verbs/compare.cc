@@ -13,6 +13,7 @@
 #include "cli/options/option_aliases.h"
 #include "cli/options/options.h"
 #include "cli/options/parse.h"
+#include "cli/options/schedule_called.h"
 #include "cli/options/search_options.h"
 #include "cli/options/slow_options.h"
 #include "cli/options/table_format.h"
@@ -50,6 +51,11 @@ struct Axis {
   std::vector<std::string> values;
 };
 
+// "--vary gpus=64,128" and a further value as one option.
+std::string with_value(const Axis& axis, const std::string& value) {
+  return fmt::format("--vary {}={},{}", field_word(axis.key), joined(axis.values, ","), value);
+}
+
 // interleaved:2 says how many chunks; so does V.
 void refuse_chunks_twice(const std::vector<Axis>& axes) {
   bool chunks = false, named = false;
@@ -70,14 +76,38 @@ std::vector<std::string> known_keys() {
   return keys;
 }
 
-// `device`: as given; several of them are an axis.
-std::vector<Axis> axes_of(const std::vector<std::string>& vary,
-                          const std::optional<std::string>& device) {
+// What was given as a list to an option that takes one value: "--vary TP=1,2,4" of --tp 1,2,4.
+std::string lists_in(const SearchOptions& given) {
+  std::string out;
+  const auto add = [&out](std::string_view key, const std::string& value) {
+    if (value.find(',') == std::string::npos) return;
+    out += fmt::format("{}--vary {}={}", out.empty() ? "" : " ", field_word(key), value);
+  };
+  for (const std::string& pin : given.pins) {
+    const std::size_t equals = pin.find('=');
+    const bool is_one =
+        equals != std::string::npos && pin.find('=', equals + 1) == std::string::npos;
+    if (is_one) add(key_or_word(pin.substr(0, equals)), pin.substr(equals + 1));
+  }
+  for (const std::string& schedules : given.schedules) add("schedule", schedules);
+  for (const auto& [key, value] : {std::pair{"device", &given.device},
+                                   {"gpus", &given.gpus},
+                                   {"global-batch", &given.global_batch},
+                                   {"sequence-length", &given.sequence_length},
+                                   {"precision", &given.precision},
+                                   {"recompute", &given.recompute},
+                                   {"sharding", &given.sharding}}) {
+    if (*value) add(key, **value);
+  }
+  return out;
+}
+
+std::vector<Axis> axes_of(const std::vector<std::string>& vary, const SearchOptions& given) {
   if (vary.empty()) {
-    const bool several = device && device->find(',') != std::string::npos;
+    const std::string lists = lists_in(given);
     bad_option("--vary", "missing",
-               several ? fmt::format("write --vary device={} in place of --device", *device)
-                       : "add for example --vary schedule=1f1b,zb-h1");
+               lists.empty() ? "add for example --vary schedule=1f1b,zb-h1"
+                             : fmt::format("write {} in place of the option", lists));
   }
   std::vector<Axis> axes;
   std::size_t rows = 1;
@@ -87,15 +117,25 @@ std::vector<Axis> axes_of(const std::vector<std::string>& vary,
       const std::string key = field_word(key_or_word(text.substr(0, text.find_first_of("=: "))));
       const std::vector<std::string> keys = in_field_words(known_keys());
       const bool is_key = std::find(keys.begin(), keys.end(), key) != keys.end();
+      const std::string_view schedule = schedule_spelled(text.substr(0, text.find(',')));
       bad_option("--vary", fmt::format("'{}' is not KEY=VALUE,VALUE", text),
                  is_key ? fmt::format("write --vary {}=A,B with the values to try", key)
-                        : "write for example --vary mbs=1,2,4");
+                 : !axes.empty()
+                     ? "values of one key are one word: " + with_value(axes.back(), text)
+                 : !schedule.empty() ? fmt::format("write --vary schedule={}", text)
+                                     : "write for example --vary mbs=1,2,4");
+    }
+    if (const std::size_t blank = text.find(' ');
+        blank != std::string::npos && text.find('=', blank) != std::string::npos) {
+      bad_option("--vary", fmt::format("'{}' holds several", text),
+                 fmt::format("each has its own: --vary {} --vary {}", text.substr(0, blank),
+                             text.substr(blank + 1)));
     }
     Axis axis{key_or_word(text.substr(0, equals)), parse_list("--vary", text.substr(equals + 1))};
     for (const Axis& other : axes) {
       if (other.key == axis.key) {
         bad_option("--vary", fmt::format("{} is varied twice", axis.key),
-                   "list its values in one option");
+                   "list its values in one option: " + with_value(other, text.substr(equals + 1)));
       }
     }
     rows *= axis.values.size();
@@ -137,6 +177,7 @@ std::string help_for_key(const std::string& key) {
     row.names = {known.back()};
     table.rows.push_back(std::move(row));
   }
+  known.emplace_back("--global-batch");  // which is "gbs" above
   const WordIndex index(table);
   const MeantOption meant =
       meant_option("--" + key, "A,B", known, {}, [&index]() -> const WordIndex& { return index; });
@@ -329,7 +370,7 @@ Answer run_compare(const Arguments& arguments, Screen screen) {
 
   const TableFormat chosen = format.chosen();
   const std::optional<TrainingQuestion> asked = training.question();
-  const std::vector<Axis> axes = axes_of(vary, given.device);
+  const std::vector<Axis> axes = axes_of(vary, given);
   const std::vector<Settings> rows = combinations(axes);
   Asker asker(given);
   std::vector<Question> questions;  // all are understood before the first search begins

@@ -16,6 +16,7 @@
 #include "cli/io/plan_question.h"
 #include "cli/io/progress.h"
 #include "cli/io/report_command.h"
+#include "cli/io/text_file.h"
 #include "cli/options/options.h"
 #include "cli/options/parse.h"
 #include "cli/options/schedule_called.h"
@@ -45,6 +46,8 @@ constexpr const char* kExamples =
   penstock dynamic profile.json --cluster cluster.json --lengths lengths.csv --plan plan.json
 )";
 constexpr const char* kLengths = "--lengths";
+constexpr const char* kHowToLengths =
+    "the lengths of samples in tokens, one a line (data/lengths has some, docs/dynamic_batches.md)";
 constexpr int kMostBatches = 10'000;
 
 struct DynamicOptions {
@@ -224,6 +227,8 @@ Answer run_dynamic(const Arguments& arguments, Screen screen) {
   given.declare(options);
   options.remark({"gbs", "global-batch", "global-batch-size", "batch", "batch-size", "bs"},
                  "batches are counted in tokens here: --tokens-per-batch N, over all GPUs");
+  options.remark({"dataset", "data", "documents", "corpus", "text", "samples", "lengths-file"},
+                 std::string("write --lengths FILE: ") + kHowToLengths);
   if (auto help = options.parse(arguments, screen)) return help_answer(*help);
   const std::string& path = required(given.lengths, kLengths, "--lengths lengths.csv");
   if (path.find_first_not_of("0123456789,") == std::string::npos) {
@@ -235,7 +240,7 @@ Answer run_dynamic(const Arguments& arguments, Screen screen) {
   }
   const int tokens = parse_count("--tokens-per-batch", given.tokens, 1, 65536, 1 << 30);
   Question question = question_for(given);
-  const SampleLengths read = read_sample_lengths(load_text(path), path);
+  const SampleLengths read = read_sample_lengths(load_text(path, kHowToLengths), path);
   Samples samples = samples_for(read, question.profile.value);
   refuse_short(samples, path);
   fit_lengths(samples, question, given.max_length, tokens);

@@ -49,7 +49,7 @@ const TrainerRow& target_named(const std::string& name) {
   bad_option("--to", fmt::format("unknown target '{}'", name.substr(0, 60)),
              name.find(',') != std::string::npos
                  ? fmt::format("one target at a time: {}", joined(exported_trainer_names(), ", "))
-                 : help_for_trainer(name, exported_trainer_names()));
+                 : help_for_trainer("--to", name, exported_trainer_names()));
 }
 
 std::string joined_files(const std::vector<NamedText>& files) {

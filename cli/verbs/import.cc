@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "cli/io/files.h"
+#include "cli/io/text_file.h"
 #include "cli/options/options.h"
 #include "cli/options/parse.h"
 #include "cli/verbs/verbs.h"
@@ -55,12 +56,17 @@ const std::string& only_file(const Given& given) {
   return given.files.front();
 }
 
+constexpr const char* kOutputs =
+    "name the file that the tool wrote: ./all_reduce_perf ... > all_reduce.txt";
+constexpr const char* kCatalogs =
+    "name a catalog of SkyPilot's: vms.csv of github.com/skypilot-org/skypilot-catalog";
+
 Imported import_nccl_tests(const Given& given, const ClusterSpec* cluster, Screen screen) {
   Imported imported;
   std::vector<NcclTest> tests;
   tests.reserve(given.files.size());
   for (const std::string& file : given.files) {
-    tests.push_back(read_nccl_test(read_file(file), file));
+    tests.push_back(read_nccl_test(load_text(file, kOutputs), file));
     if (given.date && !tests.back().started.empty()) {
       bad_option("--date", fmt::format("{} says when it ran", file), "leave it out");
     }
@@ -78,7 +84,7 @@ Imported import_nccl_tests(const Given& given, const ClusterSpec* cluster, Scree
 
 Imported import_nvbandwidth(const Given& given, const ClusterSpec* cluster, Screen screen) {
   const std::string& file = only_file(given);
-  const NvBandwidth measured = read_nvbandwidth_output(read_file(file), file);
+  const NvBandwidth measured = read_nvbandwidth_output(load_text(file, kOutputs), file);
   Imported imported;
   imported.text = nvbandwidth_report(measured, screen);
   imported.json.push(to_json(measured));
@@ -95,7 +101,7 @@ Imported import_skypilot(const Given& given, const ClusterSpec* cluster, Screen 
   for (const std::string& match : given.matches) {
     for (auto& pair : parse_key_values("--match", match)) question.names.push_back(std::move(pair));
   }
-  const PriceCatalog catalog = read_price_catalog(read_file(file), file);
+  const PriceCatalog catalog = read_price_catalog(load_text(file, kCatalogs), file);
   Imported imported;
   imported.text = catalog_report(catalog, question, screen);
   imported.json.push(to_json(catalog, question));

@@ -14,6 +14,7 @@
 #include "cli/io/files.h"
 #include "cli/io/one_device_type.h"
 #include "cli/io/report_command.h"
+#include "cli/io/text_file.h"
 #include "cli/options/options.h"
 #include "cli/options/parse.h"
 #include "cli/reports/known_host.h"
@@ -350,7 +351,8 @@ Answer run_morph(const Arguments& arguments, Screen screen) {
   const Loaded<PlanBook> loaded = load_plan_book(path);
   const PlanBook& book = loaded.value;
   if (!book.counts_types()) require_one_device_type(loaded, "a recording");
-  const std::string text = load_text(trace);
+  const std::string text = load_text(
+      trace, "a recording says which GPUs there were, and when; data/availability has some");
   const Availability recording =
       with_prices(in_types_of(book, read_availability(text, trace), trace), book, given);
   const GoodputReport report = report_of(book, recording, trace, given);

@@ -9,6 +9,7 @@
 
 #include "cli/io/files.h"
 #include "cli/io/report_command.h"
+#include "cli/io/text_file.h"
 #include "cli/options/options.h"
 #include "cli/options/parse.h"
 #include "cli/reports/multi_question.h"
@@ -178,8 +179,7 @@ Answer run_multi(const Arguments& arguments, Screen screen) {
   if (given.output) require_folder_of(*given.output);
   const Duration restart = parse_budget("--restart", given.restart.value_or(kRestart));
   const Duration least_gain = parse_budget("--least-gain", given.least_gain.value_or("0s"));
-  const Loaded<Json> json = load_json(given.jobs);
-  expect_format(json.value, given.jobs, "penstock.jobs/1");
+  const Loaded<Json> json = load_jobs(given.jobs);
   const JobsFile file = read_jobs_file(json.value, given.jobs);
   AskedMulti asked = multi_question(file, given.jobs, given.settings);
   if (!asked.complete)

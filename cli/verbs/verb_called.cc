@@ -48,7 +48,7 @@ constexpr std::array kOtherNames{
     OtherName{{"convert", "save", "emit", "translate", "to-megatron", "slurm", "sbatch"}, "export"},
     OtherName{{"replay", "sim", "simulator", "simulation", "emulate"}, "simulate"},
     OtherName{{"measure", "benchmark", "bench", "profiler", "time"}, "profile"},
-    OtherName{{"bubble", "schedules", "scheduler", "pipeline", "pipelining"}, "schedule"},
+    OtherName{{"bubble", "scheduler", "pipeline", "pipelining"}, "schedule"},
     OtherName{{"calibration", "correct", "regress"}, "calibrate"},
     OtherName{{"morphing", "availability", "spot", "goodput"}, "morph"},
     OtherName{{"hparam", "multi-model", "pack", "share"}, "multi"},
@@ -73,6 +73,9 @@ constexpr std::array kSentences{
               "examples", "example", "demo"},
              "nothing is set up first: penstock plan config.json --device h100-sxm --gpus 64 "
              "--global-batch 512; penstock alone shows seven ways to begin"},
+    Sentence{{"schedules", "list-schedules"},
+             "penstock schedule --help names them; penstock schedule 1f1b,zb-h1 -P 4 -M 8 --cost "
+             "F=10ms,I=10ms,W=10ms compares two"},
     Sentence{{"docs", "manual", "options", "usage", "commands", "verbs"},
              "penstock --help lists the verbs, penstock VERB --help explains one, penstock man "
              "prints all"},
@@ -179,7 +182,9 @@ std::string help_for_verb(const std::string& typed, const std::vector<std::strin
     }
     if (std::string help = help_for_word(stem); !help.empty()) return help;
   }
-  std::string near = did_you_mean(word, known);
+  std::vector<std::string> words = known;
+  words.insert(words.end(), {"help", "version"});
+  std::string near = did_you_mean(word, words);
   if (near.starts_with("did you mean")) return near;
   if (std::string help = help_for_part(word, known); !help.empty()) return help;
   return near + "; penstock alone shows seven ways to begin";

@@ -52,6 +52,24 @@ std::string help(Screen screen) {
          "\nExit codes:\n" + std::string(kExitCodes);
 }
 
+bool is_verb(std::string_view name) {
+  return std::any_of(verbs().begin(), verbs().end(),
+                     [name](const Verb& verb) { return verb.name == name; });
+}
+
+// "penstock --verbose plan", "penstock config.json plan".
+void refuse_late_verb(const Arguments& arguments) {
+  const std::string& first = arguments[0];
+  const bool is_name = !first.starts_with('-') && first.find_first_of("./") == std::string::npos;
+  const auto verb = std::find_if(arguments.begin(), arguments.end(), is_verb);
+  if (is_name || verb == arguments.end()) return;
+  Arguments ordered{*verb};
+  ordered.insert(ordered.end(), arguments.begin(), verb);
+  ordered.insert(ordered.end(), verb + 1, arguments.end());
+  throw_bad_input(fmt::format("the verb comes first, before '{}'\nhelp: write penstock {}", first,
+                              joined(ordered, " ")));
+}
+
 const Verb& verb_named(const std::string& name) {
   std::vector<std::string> known;
   for (const Verb& verb : verbs()) {
@@ -185,12 +203,14 @@ Answer run_penstock(const Arguments& given, Screen screen) {
   const Arguments arguments = in_plain_signs(given);
   if (arguments.empty()) return report_answer(std::string(kExamples));
   const std::string& first = arguments[0];
-  if (first == "--version" || first == "version" || first == "-v" || first == "-V")
+  const bool is_alone = arguments.size() == 1;  // "penstock -v plan .." asks for no version
+  if (first == "--version" || first == "version" || (is_alone && (first == "-v" || first == "-V")))
     return {fmt::format("penstock {}\n", version())};
   if (first == "--help" || first == "-h" || first == "help") {
     if (arguments.size() > 1) return verb_named(arguments[1]).run({"--help"}, screen);
     return report_answer(help(screen));
   }
+  refuse_late_verb(arguments);
   if (arguments.size() == 2 && arguments[1] == "help")
     return verb_named(first).run({"--help"}, screen);
   return verb_named(first).run({arguments.begin() + 1, arguments.end()}, screen);

@@ -42,17 +42,14 @@ TEST_CASE("a text names its format wherever the member stands") {
   CHECK(own_format_in("").empty());
 }
 
-TEST_CASE("endings do not make two names alike") {
-  const std::filesystem::path folder = "near_files";
-  std::filesystem::create_directories(folder);
-  write_file((folder / "cut.json").string(), "{}");
-  write_file((folder / "config.json").string(), "{}");
-  const auto said = [&folder](const char* name) {
-    return tests::message_of([&] { load_plan((folder / name).string()); });
-  };
-  CHECK(said("run.jsonl").find("did you mean") == std::string::npos);
-  CHECK(said("confg.json").find("did you mean 'config.json'?") != std::string::npos);
-  std::filesystem::remove_all(folder);
+TEST_CASE("a folder beside whose name a file stands is taken for it") {
+  std::filesystem::create_directories("book_folder");
+  write_file("book_folder.json", "{}");
+  CHECK(tests::message_of([] {
+          load_plan_book("book_folder");
+        }).ends_with("did you mean 'book_folder.json'?"));
+  std::filesystem::remove_all("book_folder");
+  std::filesystem::remove("book_folder.json");
 }
 
 TEST_CASE("JSON is read whatever its name ends with, but for records and notebooks") {

@@ -75,6 +75,14 @@ TEST_CASE("ZeRO's stages 0 and 1 are a switch, the others a kind of sharding") {
   CHECK(refusal({"--zero", "4"}, kPlan).find("--sharding none, zero1") != std::string::npos);
 }
 
+TEST_CASE("a schedule by its name is the value of an option") {
+  const std::vector<std::string> plan{"--pin", "--schedule"};
+  CHECK(refusal({"--DualPipe"}, plan) ==
+        "unknown option '--DualPipe'\nhelp: write --schedule dualpipe");
+  CHECK(refusal({"--1f1b"}, kPredict).ends_with("write --layout \"... schedule=1f1b\""));
+  CHECK(refusal({"--gpipe"}, kSchedule).find("penstock schedule gpipe -P") != std::string::npos);
+}
+
 TEST_CASE("what has no equivalent has a sentence") {
   CHECK(refusal({"--nodes", "8"}, kPlan).find("--gpus 64 for 8 nodes of 8") != std::string::npos);
   CHECK(refusal({"--batch", "8"}, kPlan).find("--global-batch N") != std::string::npos);

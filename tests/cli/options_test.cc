@@ -58,7 +58,8 @@ TEST_CASE("a negative number is a value, not an option") {
 }
 
 TEST_CASE("every way to be wrong has a message and a remedy") {
-  CHECK(message_for({}) == "FILE: missing\nhelp: usage: penstock do FILE [OPTIONS]");
+  CHECK(message_for({}) ==
+        "FILE: missing\nhelp: usage: penstock do FILE [OPTIONS]; FILE: what to do");
   CHECK(message_for({"a", "b"}) ==
         "'b' is one argument too many\nhelp: usage: penstock do FILE [OPTIONS]");
   CHECK(message_for({"a", "--rnks", "3"}) ==

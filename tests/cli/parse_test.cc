@@ -74,9 +74,11 @@ TEST_CASE("numbers and times as people write them elsewhere say what to write") 
   CHECK(number("--usd-per-gpu-hour", "0,125").ends_with("write 0.125"));
   CHECK(number("--usd-per-gpu-hour", "1000,125").ends_with("write 1000.125"));
   CHECK(number("--usd-per-gpu-hour", "1,250,000").ends_with("write 1250000"));
-  CHECK(number("--usd-per-gpu-hour", "0,125,000").ends_with("give a number from 0 to 1000000"));
+  CHECK(number("--usd-per-gpu-hour", "0,125,000")
+            .ends_with("give US dollars as a number, for example 2.50"));
   CHECK(number("--usd-per-gpu-hour", "$2.50/h").ends_with("write 2.50"));
-  CHECK(number("--usd-per-gpu-hour", "2 EUR").ends_with("give a number from 0 to 1000000"));
+  CHECK(number("--usd-per-gpu-hour", "2 EUR")
+            .ends_with("give US dollars as a number, for example 2.50"));
   CHECK(number("--storage", "2GB/s").ends_with("write 2"));
   CHECK(message_of([] { parse_time("F", "10sec"); }).ends_with("write 10s"));
   CHECK(message_of([] { parse_time("F", "20msec"); }).ends_with("write 20ms"));
@@ -144,6 +146,23 @@ TEST_CASE("keys have values, once") {
   CHECK(message(":8").starts_with("--pin: ':8' is not KEY=VALUE"));
   CHECK(message("P:").starts_with("--pin: 'P:' is not KEY=VALUE"));
   CHECK(message("P=8,P=4") == "--pin: P is given twice\nhelp: keep one of them");
+}
+
+TEST_CASE("of words that differ in a number all are named") {
+  const std::vector<std::string> known{"none", "zero1", "zero2", "zero3", "fsdp"};
+  CHECK(did_you_mean("zero4", known) == "did you mean 'zero1', 'zero2' or 'zero3'?");
+  CHECK(did_you_mean("zreo3", known) == "did you mean 'zero3'?");
+  CHECK(did_you_mean("int23", {"int32", "int64"}) == "did you mean 'int32'?");
+  CHECK(did_you_mean("zb-h3", {"zb-h1", "1f1b"}) == "did you mean 'zb-h1'?");
+}
+
+TEST_CASE("a budget of days is money") {
+  const auto message = [](const char* text) {
+    return message_of([text] { parse_budget("--budget", text); });
+  };
+  CHECK(message("30").find("write 30s for seconds") != std::string::npos);
+  CHECK(message("50000").find("help: days and price of the training are printed with --tokens") !=
+        std::string::npos);
 }
 
 TEST_CASE("a slip finds its word; nonsense finds all of them") {

@@ -49,6 +49,13 @@ TEST_CASE("PyTorch's names, with and without Schedule before them") {
   CHECK(schedule_called("--schedule", "pipedream_flush") == "1f1b");
 }
 
+TEST_CASE("any spelling is found, and no other word") {
+  CHECK(schedule_spelled("ScheduleZBVZeroBubble") == "zb-v");
+  CHECK(schedule_spelled("DualPipe") == "dualpipe");
+  CHECK(schedule_spelled("zero-bubble").empty());
+  CHECK(schedule_spelled("").empty());
+}
+
 TEST_CASE("a family of schedules is not one of them") {
   CHECK(refusal("zero-bubble") ==
         "--schedule: unknown schedule 'zero-bubble'\nhelp: there are several: zb-h1, zb-h2, zb-v, "

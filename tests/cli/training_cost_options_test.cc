@@ -17,25 +17,30 @@ TEST_CASE("tokens are counted exactly") {
   CHECK(tokens("1") == 1);
   CHECK(tokens("12.0") == 12);
   CHECK(tokens("1000000000000000000") == 1'000'000'000'000'000'000);
+  CHECK(tokens("15e12") == 15'000'000'000'000);
+  CHECK(tokens("1.5E3") == 1'500);
   CHECK(tokens("1000000T") == 1'000'000'000'000'000'000);
 }
 
 TEST_CASE("what is not a whole number of tokens is refused") {
-  for (const char* text : {"",         "T",
-                           "0",        "0T",
-                           "-1",       "+1",
-                           "2 T",      "2t",
-                           "2G",       "2TT",
-                           "1.5",      "1.2345K",
-                           ".5T",      "1.T",
-                           "1e12",     "1,000",
-                           "two",      "1000000000000000001",
-                           "1000001T", "99999999999999999999999999"}) {
+  for (const char* text :
+       {"", "T", "0", "0T", "-1", "+1", "2e", "2TT", "1.5", "1.2345K", ".5T", "1.T", "1e19", "1,00",
+        "two", "1000000000000000001", "1000001T", "99999999999999999999999999"}) {
     CHECK(message_of([&] { (void)parse_tokens("--tokens", text); }) ==
           "--tokens: '" + std::string(text) +
               "' is not a number of tokens\n"
               "help: give a whole number from 1 to 10^18, for example 2T, 300B, 1.5T or 5000000");
   }
+}
+
+TEST_CASE("a number of tokens as people write it elsewhere says what to write") {
+  const auto help = [](const char* text) {
+    return message_of([&] { (void)parse_tokens("--tokens", text); });
+  };
+  CHECK(help("2 T").ends_with("help: write 2T"));
+  CHECK(help("2t").ends_with("help: write 2T"));
+  CHECK(help("300G").ends_with("help: write 300B"));
+  CHECK(help("1,000").ends_with("help: write 1000"));
 }
 
 TEST_CASE("without tokens nothing is asked, and what has no effect is refused") {

@@ -109,6 +109,19 @@ TEST_CASE("every verb has help with examples, and bare penstock shows six") {
   CHECK(examples == 7);
 }
 
+TEST_CASE("options before the verb are put behind it") {
+  const auto message = [](const Arguments& arguments) {
+    return tests::message_of([&] { run_penstock(arguments, {}); });
+  };
+  CHECK(message({"--verbose", "plan", "c.json"}) ==
+        "the verb comes first, before '--verbose'\nhelp: write penstock plan --verbose c.json");
+  CHECK(message({"-v", "plan"}).ends_with("help: write penstock plan -v"));
+  CHECK(message({"c.json", "plan", "--gpus", "8"}).ends_with("penstock plan c.json --gpus 8"));
+  // A misspelt verb is none that stands late.
+  CHECK(message({"chekc", "plan"}).find("did you mean 'check'?") != std::string::npos);
+  CHECK(run_penstock({"-v"}, {}).text.starts_with("penstock "));
+}
+
 TEST_CASE("an unknown verb names the nearest") {
   CHECK(tests::message_of([] { run_penstock({"schdule"}); }) ==
         "unknown verb 'schdule'\nhelp: did you mean 'schedule'?");

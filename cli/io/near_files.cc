@@ -1,0 +1,175 @@
+// Names of models are compared word by word, where a change from letters to digits ends a word, as
+// "llama3-8b" and "llama-3-8b.json". The models lie beside the working folder, or where the program
+// was built or installed.
+#include "cli/io/near_files.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/io/file_kinds.h"
+#include "cli/io/files.h"
+#include "cli/options/parse.h"
+#include "report/words.h"
+
+namespace penstock {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kFound = "did you mean '";
+
+fs::path folder_of(const fs::path& path) {
+  return path.has_parent_path() ? path.parent_path() : ".";
+}
+
+bool is_same_kind(const fs::path& typed, const fs::path& other) {
+  if (typed.extension() == other.extension()) return true;
+  const std::string_view words = kind_of_text(typed.string(), "").words;
+  return !words.empty() && words == kind_of_text(other.string(), "").words;
+}
+
+// A file of ours of another format is not what was meant: "job.json" by "jobs.json".
+bool may_be(const fs::path& file, std::string_view format) {
+  if (format.empty()) return true;
+  std::string text(std::size_t{1} << 12, '\0');
+  std::ifstream in(file, std::ios::binary);
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(in.gcount()));
+  const std::string own = own_format_in(text);
+  return own.empty() || own.substr(0, own.find('/')) == format.substr(0, format.find('/'));
+}
+
+// As many as a folder of somebody's files has; not those of a data set.
+constexpr int kMostLooked = 10'000;
+
+template <typename Keep>
+std::vector<std::string> names_in(const fs::path& folder, const Keep& keep) {
+  std::vector<std::string> names;
+  std::error_code error;
+  int looked = 0;
+  for (fs::directory_iterator each(folder, error), end; !error && each != end;
+       each.increment(error)) {
+    if (++looked > kMostLooked) break;
+    if (keep(each->path())) names.push_back(each->path().filename().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+// "llama", "3", "8", "b" of "llama3-8b".
+std::vector<std::string> words_of(std::string_view name) {
+  std::vector<std::string> words;
+  int before = 0;  // 1 after a letter, 2 after a digit
+  for (const char c : name) {
+    const auto byte = static_cast<unsigned char>(c);
+    const int kind = std::isalpha(byte) != 0 ? 1 : std::isdigit(byte) != 0 ? 2 : 0;
+    if (kind != 0 && kind != before) words.emplace_back();
+    if (kind != 0) words.back().push_back(static_cast<char>(std::tolower(byte)));
+    before = kind;
+  }
+  return words;
+}
+
+// Tuned models have the sizes of what they were made from.
+bool is_variant(const std::string& word) {
+  constexpr std::array<std::string_view, 5> kVariants{"hf", "instruct", "chat", "base", "it"};
+  return std::find(kVariants.begin(), kVariants.end(), word) != kVariants.end();
+}
+
+bool are_in_order(const std::vector<std::string>& some, const std::vector<std::string>& all) {
+  auto at = all.begin();
+  for (const std::string& word : some) {
+    at = std::find(at, all.end(), word);
+    if (at == all.end()) return false;
+    ++at;
+  }
+  return true;
+}
+
+std::vector<fs::path> folders_of_models() {
+  std::vector<fs::path> folders{"data/models"};
+  std::error_code error;
+  fs::path above = fs::read_symlink("/proc/self/exe", error);
+  constexpr int kLevels = 4;  // build/full/cli/penstock, bin/penstock
+  for (int level = 0; !error && level < kLevels && above.has_relative_path(); ++level) {
+    above = above.parent_path();
+    folders.push_back(above / "share/penstock/models");
+    folders.push_back(above / "data/models");
+  }
+  return folders;
+}
+
+}  // namespace
+
+std::string near_file(const std::string& path, bool is_json, bool takes_folder,
+                      std::string_view format) {
+  const fs::path typed(path);
+  const auto is_read = [&](const fs::path& other) {
+    // "run.jsonl" is no misspelt "cut.json": endings do not make two names alike.
+    if (!did_you_mean(typed.stem().string(), {other.stem().string()}).starts_with(kFound)) {
+      return false;
+    }
+    std::error_code error;
+    if (fs::is_directory(other, error)) {
+      return takes_folder && fs::exists(other / "config.json", error);
+    }
+    return is_json ? other.extension() == ".json" && may_be(other, format)
+                   : kind_of_text(typed.string(), "").words.empty() || is_same_kind(typed, other);
+  };
+  const std::vector<std::string> names = names_in(folder_of(typed), is_read);
+  if (names.empty()) return "";
+  std::string near = did_you_mean(typed.filename().string(), names);
+  if (!near.starts_with(kFound)) {
+    if (names.size() > 1) return "";
+    near = fmt::format("{}{}'?", kFound, names[0]);  // "config.yaml" of "config.json"
+  }
+  const std::string folder =
+      typed.has_parent_path() ? (typed.parent_path() / "").string() : std::string();
+  return near.insert(kFound.size(), folder);
+}
+
+std::string files_of_kind(const std::string& path) {
+  const fs::path typed(path);
+  if (kind_of_text(path, "").words.empty()) return "";  // JSON may be anything
+  const std::vector<std::string> names = names_in(folder_of(typed), [&](const fs::path& other) {
+    std::error_code error;
+    return is_same_kind(typed, other) && fs::is_regular_file(other, error);
+  });
+  constexpr std::size_t kMostNamed = 4;
+  if (names.empty() || names.size() > kMostNamed) return "";
+  return "in this folder: " + joined(names, ", ");
+}
+
+std::string shipped_models(const std::string& typed) {
+  fs::path path(typed);
+  if (path.filename().empty() || path.stem() == "config") path = path.parent_path();
+  std::vector<std::string> words =
+      words_of((path.extension() == ".json" ? path.stem() : path.filename()).string());
+  while (words.size() > 1 && is_variant(words.back())) words.pop_back();
+  const bool has_name = std::any_of(words.begin(), words.end(), [](const std::string& word) {
+    return word.size() > 2 && std::isalpha(static_cast<unsigned char>(word[0])) != 0;
+  });
+  if (!has_name) return "";
+  for (const fs::path& folder : folders_of_models()) {
+    std::vector<std::string> found;
+    const auto is_called = [&](const fs::path& other) {
+      return other.extension() == ".json" && are_in_order(words, words_of(other.stem().string()));
+    };
+    for (const std::string& name : names_in(folder, is_called)) {
+      const std::string model = (folder / name).string();
+      if (words_of(fs::path(name).stem().string()) == words) return model;
+      found.push_back(model);
+    }
+    if (!found.empty()) return joined(found, " or ");
+  }
+  return "";
+}
+
+}  // namespace penstock

@@ -1,0 +1,23 @@
+// Which file was meant by a name that is not there: one beside it of a kind that is read there, or
+// a model that lies with the program.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace penstock {
+
+// "did you mean 'config.json'?" of the files beside it, or nothing. Where JSON is read a neighbour
+// is JSON, elsewhere it is of the kind that the name says; a folder only with a config.json in it,
+// and only where `takes_folder`; of our files those that may be of `format` ("penstock.jobs/1").
+std::string near_file(const std::string& path, bool is_json, bool takes_folder,
+                      std::string_view format = "");
+
+// "in this folder: a.csv, b.csv", where the name says which kind is meant and there are some.
+std::string files_of_kind(const std::string& path);
+
+// "llama3-8b", "meta-llama/Llama-2-70b-hf": the path of the model that lies with the program, or of
+// several, or nothing.
+std::string shipped_models(const std::string& typed);
+
+}  // namespace penstock
