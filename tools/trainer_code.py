@@ -102,7 +102,8 @@ def config_of(model):
 
 
 def judge_sizes(args, model):
-    """The sizes that the config.json names."""
+    """The sizes that the config.json names; at least as many positions as a sample has tokens, which
+    Megatron-LM asserts."""
     config = config_of(model)
     for size, names in SIZES.items():
         planned = next((config[name] for name in names if config.get(name) is not None), None)
@@ -110,6 +111,8 @@ def judge_sizes(args, model):
             continue
         if size == "num_query_groups" and not args.group_query_attention:  # as many as there are heads
             expect(size, args.num_attention_heads, planned)
+        elif size == "max_position_embeddings":
+            expect(size, getattr(args, size), max(planned, args.seq_length))
         else:
             expect(size, getattr(args, size), planned)
 
