@@ -105,8 +105,7 @@ std::string_view word_of(std::string_view key) {
 bool varies(const Variant& variant, std::string_view column) {
   return std::any_of(variant.settings.begin(), variant.settings.end(), [&](const auto& setting) {
     return word_of(setting.first) == column ||
-           ((setting.first == "zero1" || setting.first == "sharding") &&
-            (column == "Z1" || column == "shards"));
+           ((setting.first == "zero1" || setting.first == "sharding") && column == "shards");
   });
 }
 
@@ -276,10 +275,9 @@ std::string best_by_value(const std::vector<Variant>& variants, const Measure& m
 // "speed: ...", what the columns mean; of those that are shown.
 std::string legend(const Measure& measure, const PlanColumns& plan, const TextTable& table,
                    Screen screen) {
-  constexpr std::array<std::array<std::string_view, 2>, 7> kMeanings{
+  constexpr std::array<std::array<std::string_view, 2>, 6> kMeanings{
       {{"+-", "+-: error of the step time"},
        {"M", "M: micro-batches of a step and DP rank"},
-       {"Z1", "Z1: ZeRO-1"},
        {"shards", "shards: what the replicas divide"},
        {"GiB", "GiB: peak of the fullest rank"},
        {"bub%", "bub%: bubble by makespan, beyond the work of the busiest rank"},

@@ -39,8 +39,8 @@ std::string full_links(const ContentionEffect& effect, Screen screen) {
 std::string contention_text(const ContentionEffect& effect, const std::string& cluster,
                             Screen screen) {
   std::string out = "\nContention on " + cluster + '\n';
-  out += fmt::format("  {:<22}{}\n", "step, transfers alone", exact(effect.step_time_alone));
-  out += fmt::format("  {:<22}{}, {}\n", "step, links shared", exact(effect.step_time),
+  out += fmt::format("  {:<22}{}\n", "step, transfers alone", to_text(effect.step_time_alone));
+  out += fmt::format("  {:<22}{}, {}\n", "step, links shared", to_text(effect.step_time),
                      against_alone(effect));
   return out + full_links(effect, screen);
 }

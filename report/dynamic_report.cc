@@ -90,9 +90,9 @@ std::string verdict_of(const DynamicReport& report) {
   const DynamicMethod* other = fastest_other(report);
   if (other == nullptr) return rate_text + "; no other method fits.";
   const SpeedUp speed = speed_up(dynamic, *other);
-  return fmt::format("{}: {} times {}, the next best ({} to {} for nine of ten batches).",
-                     rate_text, fixed(speed.of_all, 2), other->name, fixed(speed.low, 2),
-                     fixed(speed.high, 2));
+  return fmt::format(
+      "{}: {} times as fast as {}, the next best ({} to {} for nine of ten batches).", rate_text,
+      fixed(speed.of_all, 2), other->name, fixed(speed.low, 2), fixed(speed.high, 2));
 }
 
 std::string planning_text(const DynamicReport& report) {

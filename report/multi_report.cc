@@ -90,7 +90,7 @@ TextTable jobs_table(const MultiReport& report, const std::vector<std::size_t>& 
   const bool deadlines = has_deadlines(report);
   std::vector<Column> columns = {left_column("job"), right_column("start"), right_column("end")};
   if (deadlines) columns.push_back(right_column("deadline"));
-  columns.push_back({.header = "GPUs", .left = true, .gap = 2});
+  columns.push_back({.header = "on GPU", .left = true, .gap = 2});
   columns.push_back({.header = "runs", .left = true, .gap = 2, .drop = 1});
   TextTable table(std::move(columns));
   for (std::size_t k = 0; k < rows; ++k) {

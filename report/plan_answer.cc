@@ -1,6 +1,7 @@
 // Puts the answer together from the best plans and, where there is little room, leaves out plans,
-// blank lines, the legend and how to ask again (Room). What was proven and what is not modelled is
-// never left out, since the answer would then say more than is known.
+// how to ask again and the legend (Room); a blank line nearly last, so that answers look alike.
+// What was proven and what is not modelled is never left out, since the answer would then say more
+// than is known.
 #include "report/plan_answer.h"
 
 #include <algorithm>
@@ -28,33 +29,32 @@ constexpr std::size_t kMostLines = 20;
 
 std::string whole_percent(double share) { return fixed(100.0 * share, 0); }
 
-std::string speed_text(const Plan& plan, Duration step) {
-  if (plan.sequence_length > 0) {
-    return rate(tokens_per_second_and_gpu(plan, step)) + " tokens/s per GPU";
+// "10,236 tokens/s and 533 TFLOP/s per GPU, MFU 54 % (49 to 58)"
+std::string speed_text(const Plan& plan, const Evaluation& evaluation,
+                       const std::optional<ModelFlops>& model) {
+  const Duration step = evaluation.step_time;
+  const std::string flops = model ? flops_text(*model, plan, evaluation) : "";
+  if (plan.sequence_length <= 0) {
+    return rate(samples_per_second(plan, step)) + " samples/s" +
+           (flops.empty() ? "" : ", " + flops);
   }
-  return rate(samples_per_second(plan, step)) + " samples/s";
-}
-
-// "11.8 to 19.0 s"
-std::string interval_of(const Evaluation& evaluation) {
-  const std::string low = rounded(evaluation.step_time_low);
-  const std::string high = rounded(evaluation.step_time_high);
-  const std::size_t unit = low.find(' ');
-  const bool same = low.substr(unit) == high.substr(high.find(' '));
-  return (same ? low.substr(0, unit) : low) + " to " + high;
+  return rate(tokens_per_second_and_gpu(plan, step)) + " tokens/s" +
+         (flops.empty() ? " per GPU" : " and " + flops);
 }
 
 std::string price_text(const Plan& plan, const Evaluation& evaluation) {
   if (evaluation.usd_per_step <= 0.0) return "";
   const double per_mtok = usd_per_million_tokens(plan, evaluation);
-  if (per_mtok > 0.0) return fmt::format("; ${} per million tokens", significant(per_mtok, 3));
-  return fmt::format("; ${} per step", significant(evaluation.usd_per_step, 3));
+  if (per_mtok > 0.0) return fmt::format(" ${} per million tokens.", significant(per_mtok, 3));
+  return fmt::format(" ${} per step.", significant(evaluation.usd_per_step, 3));
 }
 
 std::string memory_text(const Evaluation& evaluation) {
   const RankEvaluation& fullest = evaluation.ranks.at(tightest_rank(evaluation));
-  return fmt::format("; {} of {} GiB on the fullest rank", gib(fullest.memory.total()),
-                     gib(fullest.capacity));
+  const bool fits = headroom(fullest).count >= 0;
+  return fmt::format("The fullest rank {} {} {} {}.", fits ? "holds" : "needs",
+                     gib(fullest.memory.total()), fits ? "of" : "GiB and has",
+                     gib(fullest.capacity) + (fits ? " GiB" : ""));
 }
 
 // What may be left out where there is little room.
@@ -97,7 +97,7 @@ std::vector<Column> columns_of(const Shown& shown) {
   columns.push_back({"mbs", false, 1});
   columns.push_back({"schedule", true});
   columns.push_back({"recompute", true, 1, 3});
-  if (shown.decisions.sharding) columns.push_back({"shards", true, 1, 4});
+  columns.push_back({"shards", true, 1, 4});
   if (shown.gpus) columns.push_back({"GPUs", false, 1, 7});
   columns.push_back({"GiB", false, 1, 1});
   columns.push_back({"idle%", false, 1, 5});
@@ -125,7 +125,7 @@ std::vector<std::string> cells_of(const RankedPlan& ranked, std::size_t number, 
   cells.push_back(micro_batch_size_text(plan));
   cells.push_back(plan.pipeline > 1 ? plan.schedule : "-");
   cells.push_back(recompute_in_short(plan));
-  if (shown.decisions.sharding) cells.push_back(says_sharding(plan) ? sharding_words(plan) : "-");
+  cells.push_back(sharding_in_short(plan));
   if (shown.gpus) cells.push_back(fmt::format("{}", plan.devices()));
   cells.push_back(gib(evaluation.ranks.at(tightest_rank(evaluation)).memory.total()));
   cells.push_back(fixed(100.0 * idle_share(plan, evaluation), 1));
@@ -273,19 +273,19 @@ std::string answer_in(const SearchResult& result, const PlanAnswer& about, const
   const RankedPlan& best = result.best.front();
   const std::vector<std::size_t> rows = rows_of(result, about, room);
   const TextTable table = table_of(result, rows, about);
-  const std::string blank = room.blanks ? "\n" : "";
   const auto text = [&](const std::string& words) {
     return words.empty() ? "" : wrapped(words, about.width, "", "");
   };
-  return text(about.question) + '\n' + text(plan_sentence(best.plan, best.evaluation, about)) +
+  return text(about.question) + '\n' +
+         wrapped(plan_sentences(best.plan, best.evaluation, about), about.width, "", "") +
          text(about.faster_otherwise) + text(not_modelled_of(about)) +
          text(memory_risk_of(result, rows, about)) +
          (room.simpler ? text(simpler_of(result, rows)) : "") +
          (about.training ? text(training_sentence(*about.training)) : "") + '\n' +
          table.text(about.width) +
          (room.legend ? text(legend_of(about, shown_of(result, rows, about).mfu, table)) : "") +
-         text(ties_of(result, rows) + proof_of(result)) + rivals_of(result, about) + blank +
-         next_of(about, !room.rerun);
+         text(ties_of(result, rows) + proof_of(result)) + rivals_of(result, about) +
+         (room.blanks && !about.next.empty() ? "\n" : "") + next_of(about, !room.rerun);
 }
 
 std::size_t lines_of(const std::string& text, std::size_t width) {
@@ -299,25 +299,28 @@ std::size_t lines_of(const std::string& text, std::size_t width) {
 
 }  // namespace
 
-std::string plan_sentence(const Plan& plan, const Evaluation& evaluation, const PlanAnswer& about) {
-  return "Use " + layout_sentence(plan, evaluation, about);
-}
-
-std::string layout_sentence(const Plan& plan, const Evaluation& evaluation,
-                            const PlanAnswer& about) {
+std::vector<std::string> layout_sentences(const Plan& plan, const Evaluation& evaluation,
+                                          const PlanAnswer& about) {
   const std::string devices =
       plan.devices() == about.gpus
           ? ""
           : fmt::format(" on {} of {}", plan.devices(), count_of(about.gpus, "GPU"));
-  return fmt::format("{}{}{}{}, mbs {}, {}{}{}: {} a step ({}), {}{}{}{}.", degrees_text(plan),
-                     plan.chunks > 1 ? fmt::format(", VP {}", plan.chunks) : "",
-                     plan.is_mixed() ? " (" + device_words(plan) + ")" : "", devices,
-                     micro_batch_size_text(plan), plan.pipeline > 1 ? plan.schedule + ", " : "",
-                     recompute_text(plan), says_sharding(plan) ? ", " + sharding_words(plan) : "",
-                     rounded(evaluation.step_time), interval_of(evaluation),
-                     speed_text(plan, evaluation.step_time),
-                     about.flops ? ", " + flops_text(*about.flops, plan, evaluation) : "",
-                     memory_text(evaluation), price_text(plan, evaluation));
+  return {fmt::format("{}{}{}{}, mbs {}, {}{}{}.", degrees_text(plan),
+                      plan.chunks > 1 ? fmt::format(", VP {}", plan.chunks) : "",
+                      plan.is_mixed() ? " (" + device_words(plan) + ")" : "", devices,
+                      micro_batch_size_text(plan), plan.pipeline > 1 ? plan.schedule + ", " : "",
+                      recompute_text(plan), says_sharding(plan) ? ", " + sharding_words(plan) : ""),
+          fmt::format("A step takes {} ({}): {}. {}{}", rounded(evaluation.step_time),
+                      rounded_range(evaluation.step_time_low, evaluation.step_time_high),
+                      speed_text(plan, evaluation, about.flops), memory_text(evaluation),
+                      price_text(plan, evaluation))};
+}
+
+std::vector<std::string> plan_sentences(const Plan& plan, const Evaluation& evaluation,
+                                        const PlanAnswer& about) {
+  std::vector<std::string> sentences = layout_sentences(plan, evaluation, about);
+  sentences.front() = "Use " + sentences.front();
+  return sentences;
 }
 
 std::string plan_answer(const SearchResult& result, const PlanAnswer& about) {
@@ -326,17 +329,18 @@ std::string plan_answer(const SearchResult& result, const PlanAnswer& about) {
   std::string text = answer_in(result, about, room);
   if (about.shows_all_plans) return text;
   const auto is_long = [&] { return lines_of(text, about.width) > kMostLines; };
-  for (int step = 0; is_long() && step < 4; ++step) {
-    if (step == 0) room.blanks = false;
-    if (step == 1) room.plans = std::min<std::size_t>(room.plans, 4);
-    if (step == 2) room.rerun = false;
-    if (step == 3) room.legend = false;
+  for (int step = 0; is_long() && step < 3; ++step) {
+    if (step == 0) room.plans = std::min<std::size_t>(room.plans, 4);
+    if (step == 1) room.rerun = false;
+    if (step == 2) room.legend = false;
     text = answer_in(result, about, room);
   }
-  while (is_long() && room.plans > 1) {
-    // A second plan says more than that a third is simpler.
+  while (is_long() && (room.plans > 1 || room.blanks)) {
+    // A second plan says more than that a third is simpler, and than a blank line.
     if (room.plans == 2 && room.simpler) {
       room.simpler = false;
+    } else if (room.plans <= 2 && room.blanks) {
+      room.blanks = false;
     } else {
       --room.plans;
     }

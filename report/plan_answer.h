@@ -34,10 +34,12 @@ struct PlanAnswer {
 // At most twenty lines of at most `width` columns, but for a command that cannot be broken.
 std::string plan_answer(const SearchResult& result, const PlanAnswer& about);
 
-// "Use TP 1 x PP 2 x DP 32, ...: 12.8 s a step (11.8 to 19.0 s), 10,236 tokens/s per GPU, ..."
-std::string plan_sentence(const Plan& plan, const Evaluation& evaluation, const PlanAnswer& about);
+// What to use: "Use TP 1 x PP 2 x DP 32, ..."; what it comes to: "A step takes 12.8 s (11.8 to
+// 19.0 s): 10,236 tokens/s and ... The fullest rank holds 73.9 of 79.2 GiB."
+std::vector<std::string> plan_sentences(const Plan& plan, const Evaluation& evaluation,
+                                        const PlanAnswer& about);
 // The same without "Use".
-std::string layout_sentence(const Plan& plan, const Evaluation& evaluation,
-                            const PlanAnswer& about);
+std::vector<std::string> layout_sentences(const Plan& plan, const Evaluation& evaluation,
+                                          const PlanAnswer& about);
 
 }  // namespace penstock

@@ -4,6 +4,7 @@
 #include "report/plan_table.h"
 
 #include <algorithm>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -84,7 +85,6 @@ std::string marks_line(const std::vector<RankedPlan>& plans, const Shown& shown,
                                  : "* on the Pareto front of step time and memory");
   if (table.shows("+-", width)) parts.emplace_back("+-: error of the step time");
   if (table.shows("M", width)) parts.emplace_back("M: micro-batches of a step and DP rank");
-  if (table.shows("Z1", width)) parts.emplace_back("Z1: ZeRO-1");
   if (table.shows("shards", width)) parts.emplace_back("shards: what the replicas divide");
   if (table.shows("near", width)) parts.emplace_back("near: ranks next to each other");
   parts.emplace_back("GiB: peak of the fullest rank / its capacity");
@@ -119,7 +119,6 @@ void append(std::vector<Value>& to, const std::vector<Value>& more) {
 void Decisions::add(const Plan& plan) {
   context = context || plan.context > 1;
   expert = expert || plan.expert > 1;
-  sharding = sharding || plan.sharding != Sharding::kState || plan.offload_optimizer;
 }
 
 std::vector<Column> decision_columns(const Decisions& decisions, std::size_t gap) {
@@ -133,7 +132,7 @@ std::vector<Column> decision_columns(const Decisions& decisions, std::size_t gap
                                       {"M", false, 1, 8},
                                       {"schedule", true, 1},
                                       {"recompute", true, 1, 6},
-                                      {decisions.sharding ? "shards" : "Z1", true, 1, 9}});
+                                      {"shards", true, 1, 5}});
   return columns;
 }
 
@@ -141,13 +140,12 @@ std::vector<std::string> decision_cells(const Decisions& decisions, const Plan& 
   std::vector<std::string> cells{fmt::format("{}", plan.tensor)};
   if (decisions.context) cells.push_back(fmt::format("{}", plan.context));
   if (decisions.expert) cells.push_back(fmt::format("{}", plan.expert));
-  append(cells,
-         std::vector<std::string>{fmt::format("{}", plan.pipeline), fmt::format("{}", plan.data),
-                                  fmt::format("{}", plan.chunks), micro_batch_size_text(plan),
-                                  fmt::format("{}", micro_batches_of(plan)), plan.schedule,
-                                  recompute_in_short(plan)});
-  const std::string sharding = says_sharding(plan) ? sharding_words(plan) : "-";
-  cells.push_back(decisions.sharding || !says_sharding(plan) ? sharding : "on");
+  append(cells, std::vector<std::string>{
+                    fmt::format("{}", plan.pipeline), fmt::format("{}", plan.data),
+                    fmt::format("{}", plan.chunks), micro_batch_size_text(plan),
+                    fmt::format("{}", micro_batches_of(plan)),
+                    plan.pipeline > 1 ? plan.schedule : "-", recompute_in_short(plan)});
+  cells.push_back(sharding_in_short(plan));
   return cells;
 }
 
@@ -201,7 +199,7 @@ std::string short_line(const Plan& plan) {
   parts.push_back(fmt::format("mbs {}", micro_batch_size_text(plan)));
   if (plan.pipeline > 1) parts.push_back(plan.schedule);
   if (plan.recompute != "none") parts.push_back(recompute_in_short(plan));
-  if (says_sharding(plan)) parts.push_back(sharding_words(plan));
+  if (says_sharding(plan)) parts.push_back(sharding_in_short(plan));
   parts.push_back(count_of(plan.devices(), "GPU"));
   if (plan.is_mixed()) parts.push_back(device_words(plan));
   return joined(parts, ", ");
@@ -237,6 +235,18 @@ std::string recompute_text(const Plan& plan) {
   if (plan.recompute == "none") return "no recompute";
   const bool divided = recompute_is_divided(plan) && !plan.cuts.empty();
   return plan.recompute + " recompute" + (divided ? " in " + recompute_places(plan) : "");
+}
+
+std::string sharding_in_short(const Plan& plan) {
+  if (!says_sharding(plan)) return "-";
+  std::string words = sharding_words(plan);
+  const auto replace = [&](std::string_view from, std::string_view to) {
+    const std::size_t at = words.find(from);
+    if (at != std::string::npos) words.replace(at, from.size(), to);
+  };
+  replace(" in groups ", " ");
+  replace(" x ", "x");
+  return words;
 }
 
 std::string layout_line(const Plan& plan) {

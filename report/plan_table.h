@@ -12,10 +12,10 @@
 
 namespace penstock {
 
-// What a plan decides, TP to sharding, in the order of every table. CP and other sharding than
-// ZeRO-1 have their columns where some plan has them.
+// What a plan decides, TP to sharding, in the order of every table. CP and EP have their columns
+// where some plan has them.
 struct Decisions {
-  bool context = false, expert = false, sharding = false;
+  bool context = false, expert = false;
   void add(const Plan& plan);
 };
 // `gap`: before the first column.
@@ -33,6 +33,8 @@ std::string pareto_table(const std::vector<RankedPlan>& plans, Screen screen);
 std::string degrees_text(const Plan& plan);
 // "no recompute", "full recompute", "selective recompute in 5 of 34 sections (stage 2)"
 std::string recompute_text(const Plan& plan);
+// What the replicas divide, in a table: "ZeRO-1", "ZeRO-3 4x2" (shards by groups), "-".
+std::string sharding_in_short(const Plan& plan);
 // "TP 2 x PP 4 x DP 8, VP 2, mbs 1, 64 micro-batches, interleaved, no recompute, ZeRO-1"
 std::string layout_line(const Plan& plan);
 // The same with "64 GPUs", and which ranks are on which devices where these differ.

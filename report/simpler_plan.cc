@@ -20,6 +20,11 @@ std::array<bool, 5> kinds_in(const Plan& plan) {
   return {plan.tensor > 1, plan.context > 1, plan.expert > 1, plan.pipeline > 1, plan.data > 1};
 }
 
+// In the same order, what a plan without them is called.
+constexpr std::array<const char*, 5> kWithout{"no tensor parallelism", "no context parallelism",
+                                              "no expert parallelism", "no pipeline",
+                                              "one replica"};
+
 bool has_usual_schedule(const Plan& plan) {
   return plan.pipeline == 1 || plan.schedule == "1f1b" || plan.schedule == "interleaved" ||
          plan.schedule == "gpipe";
@@ -75,16 +80,15 @@ std::optional<std::size_t> simpler_plan(const std::vector<RankedPlan>& plans) {
 
 std::string simpler_in(const Plan& plan, const Plan& first) {
   std::vector<std::string> words;
-  if (plan.pipeline < first.pipeline) {
+  if (plan.pipeline > 1 && plan.pipeline < first.pipeline) {
     words.push_back(fmt::format("PP {} instead of {}", plan.pipeline, first.pipeline));
   }
-  const int kinds = count_of_set(kinds_in(plan)), of_first = count_of_set(kinds_in(first));
-  if (kinds < of_first) {
-    words.push_back(
-        fmt::format("{} of parallelism instead of {}", count_of(kinds, "kind"), of_first));
+  const std::array<bool, 5> kinds = kinds_in(plan), of_first = kinds_in(first);
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    if (of_first[i] && !kinds[i]) words.emplace_back(kWithout[i]);
   }
-  if (has_usual_schedule(plan) && !has_usual_schedule(first)) {
-    words.push_back(plan.pipeline == 1 ? "no pipeline" : "schedule " + plan.schedule);
+  if (plan.pipeline > 1 && has_usual_schedule(plan) && !has_usual_schedule(first)) {
+    words.push_back("schedule " + plan.schedule);
   }
   if (plan.recompute_sections.empty() && !first.recompute_sections.empty()) {
     words.emplace_back("the same recompute in all stages");

@@ -18,7 +18,8 @@ namespace penstock {
 // None: the first one is as simple.
 std::optional<std::size_t> simpler_plan(const std::vector<RankedPlan>& plans);
 
-// "PP 16 instead of 128, schedule 1f1b": where `plan` is simpler than `first`.
+// "PP 16 instead of 128, no context parallelism, schedule 1f1b": where `plan` is simpler than
+// `first`.
 std::string simpler_in(const Plan& plan, const Plan& first);
 
 }  // namespace penstock

@@ -121,13 +121,13 @@ std::string rolled_up_check_text(const CheckReport& report, const std::string& f
   return fmt::format(
       "{}: no findings; the replay of the rolled-up lists takes {}, its fullest rank {}\n"
       "  (the checker's own replay: of the same plan with fewer micro-batches)\n",
-      file, exact(report.replayed), fullest_rank(report));
+      file, to_text(report.replayed), fullest_rank(report));
 }
 
 std::string check_text(const CheckReport& report, const std::string& file, Screen screen) {
   if (report.findings.empty()) {
     return fmt::format("{}: no findings; the checker's own replay takes {}, its fullest rank {}\n",
-                       file, exact(report.replayed), fullest_rank(report));
+                       file, to_text(report.replayed), fullest_rank(report));
   }
   std::string out = fmt::format("{}: {}\n", file, count_of(std::ssize(report.findings), "finding"));
   for (const Finding& finding : report.findings) {

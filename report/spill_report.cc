@@ -81,15 +81,16 @@ std::string passes_text(const SpillReport& report) {
                      count_of(plan.micro_batch_size, "sample"));
 }
 
-std::string sentence_of(const SpillReport& report) {
+std::vector<std::string> sentences_of(const SpillReport& report) {
   const Evaluation& prediction = report.file->prediction;
-  return fmt::format(
-      "Use {} ({}), {}, the optimizer on the {}: {} a step ({} to {}); {} of compute, {} of the "
-      "load time hidden.",
-      count_of(static_cast<std::int64_t>(report.shards.size()), "shard"), report.partition,
-      passes_text(report), report.updates_on_host ? "host" : "GPU", rounded(prediction.step_time),
-      rounded(prediction.step_time_low), rounded(prediction.step_time_high),
-      rounded(report.compute), percent(report.hidden));
+  return {
+      fmt::format("Use {} ({}), {}, the optimizer on the {}.",
+                  count_of(static_cast<std::int64_t>(report.shards.size()), "shard"),
+                  report.partition, passes_text(report), report.updates_on_host ? "host" : "GPU"),
+      fmt::format("A step takes {} ({}): {} of compute, {} of the load time hidden.",
+                  rounded(prediction.step_time),
+                  rounded_range(prediction.step_time_low, prediction.step_time_high),
+                  rounded(report.compute), percent(report.hidden))};
 }
 
 std::string memory_text(const SpillReport& report) {
@@ -117,7 +118,7 @@ std::string grounds_text(const SpillReport& report, std::size_t width, bool in_f
 std::string answer_with(const SpillReport& report, const std::vector<ShardRow>& rows,
                         std::size_t shown, std::size_t width, bool in_full) {
   std::string text = wrapped(report.question, width, "", "  ") + '\n' +
-                     wrapped(sentence_of(report), width, "", "") + '\n' +
+                     wrapped(sentences_of(report), width, "", "") + '\n' +
                      shard_table(report, rows, shown).text(width);
   if (shown < rows.size()) {
     const std::size_t left = report.shards.size() - 1 - rows[shown - 1].last;

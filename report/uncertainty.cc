@@ -38,11 +38,11 @@ std::string spreads_of(const JitterResult& result) {
 
 std::string scenario_text(const ScenarioResult& result, Screen screen) {
   std::string out = "\nScenario\n" + wrapped(result.scenario, screen.width(), "  ", "    ");
-  out += line(
-      "step with it",
-      exact(result.step_time) + ", " + compared(result.step_time, result.step_time_without) + " it",
-      screen);
-  out += line("step without it", exact(result.step_time_without), screen);
+  out += line("step with it",
+              to_text(result.step_time) + ", " +
+                  compared(result.step_time, result.step_time_without) + " it",
+              screen);
+  out += line("step without it", to_text(result.step_time_without), screen);
   out += line(
       "busiest rank",
       fmt::format("{}, with {} of work; without the scenario {}, with {}", result.busiest_rank,
@@ -58,7 +58,7 @@ std::string jitter_text(const JitterResult& result, Screen screen) {
   }
   std::string out = "\nJitter\n";
   out += line("median step",
-              exact(result.median) + ", " + compared(result.median, result.step_time) + " jitter",
+              to_text(result.median) + ", " + compared(result.median, result.step_time) + " jitter",
               screen);
   out += line(
       "between",

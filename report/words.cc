@@ -103,6 +103,13 @@ std::string rounded(Duration duration) {
   return padded(to_text(Duration(ns)), 3);
 }
 
+std::string rounded_range(Duration low, Duration high) {
+  const std::string from = rounded(low), to = rounded(high);
+  const std::size_t unit = from.find(' ');
+  const bool same = from.substr(unit) == to.substr(to.find(' '));
+  return (same ? from.substr(0, unit) : from) + " to " + to;
+}
+
 std::string exact(Duration duration) {
   return fmt::format("{} ({} ns)", to_text(duration), with_commas(duration.count()));
 }

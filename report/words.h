@@ -26,7 +26,10 @@ std::string aligned(Duration duration);
 // "12.8 s", "427 ms": three digits, beside an uncertainty of percents.
 std::string rounded(Duration duration);
 
-// "2.871 s (2,871,002,116 ns)": for people, and exact.
+// "11.8 to 19.0 s": each as rounded() has it, the unit once where both have the same.
+std::string rounded_range(Duration low, Duration high);
+
+// "2.871 s (2,871,002,116 ns)": for people, and exact, where the times it comes from were given.
 std::string exact(Duration duration);
 
 // "0, 2 to 4, 7" from {0, 2, 3, 4, 7}, ascending.

@@ -124,7 +124,7 @@ std::string plan_words(const Plan& plan) {
   words += " x PP " + std::to_string(plan.pipeline) + " x DP " + std::to_string(plan.data);
   if (plan.chunks > 1) words += ", VP " + std::to_string(plan.chunks);
   words += ", mbs " + std::to_string(plan.micro_batch_size);
-  if (!plan.schedule.empty()) words += ", " + plan.schedule;
+  if (!plan.schedule.empty() && plan.pipeline > 1) words += ", " + plan.schedule;
   const bool none = plan.recompute == "none";
   words += none ? ", no recompute" : ", " + recompute_in_short(plan) + " recompute";
   if (says_sharding(plan)) words += ", " + sharding_words(plan);

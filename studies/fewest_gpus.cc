@@ -8,10 +8,10 @@
 #include <fmt/format.h>
 
 #include "core/values/plan_book.h"
-#include "core/values/sharding.h"
 #include "costmodel/price_stages.h"
 #include "report/words.h"
 #include "search/best_plans.h"
+#include "search/remedies.h"
 
 namespace penstock {
 namespace {
@@ -68,11 +68,9 @@ std::string asked_with(int gpus, const Plan& plan, const std::vector<std::string
 }
 
 std::string text_of(int gpus, const Plan& plan, const std::vector<std::string>& types) {
-  return fmt::format(
-      "{} would do: TP {} x PP {} x DP {}, mbs {}, {}, recompute {}{}. Ask with --gpus {}.",
-      count_of(types.empty() ? gpus : plan.devices(), "GPU"), plan.tensor, plan.pipeline, plan.data,
-      plan.micro_batch_size, plan.schedule, plan.recompute,
-      says_sharding(plan) ? ", " + sharding_words(plan) : "", asked_with(gpus, plan, types));
+  return fmt::format("{} would do: {}. Ask with --gpus {}.",
+                     count_of(types.empty() ? gpus : plan.devices(), "GPU"), plan_words(plan),
+                     asked_with(gpus, plan, types));
 }
 
 }  // namespace

@@ -241,6 +241,9 @@ std::optional<SpilledPlan> spilled_on(const Question& question, const HostOfNode
 }
 
 std::string spill_remedy(const Question& question) {
+  // Whoever has more than a node is not helped by one GPU, and long batches take seconds to plan.
+  constexpr int kMostGpus = 8;
+  if (question.request.gpus > kMostGpus) return "";
   const std::string device = device_of(question);
   const std::optional<KnownHost> host = known_host(question, device);
   if (!host) return "";

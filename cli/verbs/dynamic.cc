@@ -235,7 +235,8 @@ Answer run_dynamic(const Arguments& arguments, Screen screen) {
     bad_option(kLengths, fmt::format("'{}' is a list, and a file belongs here", path),
                "write the length of one sample a line into a file; data/lengths has some");
   }
-  for (const auto& file : {given.output, given.plan, given.statistics}) {
+  if (given.output) require_page_name(*given.output);
+  for (const auto& file : {given.plan, given.statistics}) {
     if (file && *file != "-") require_folder_of(*file);
   }
   const int tokens = parse_count("--tokens-per-batch", given.tokens, 1, 65536, 1 << 30);

@@ -226,7 +226,7 @@ std::string types_text(const PlanBook& book, const Availability& recording) {
   }
   if (counted.empty()) return joined(there, ", ");
   return joined(there, ", ") +
-         fmt::format(". The book counts {} at most; more of them are idle", joined(counted, ", "));
+         fmt::format(". The book counts {} at most; more of them are idle.", joined(counted, ", "));
 }
 
 std::string recording_text(const PlanBook& book, const Availability& recording,
@@ -243,7 +243,7 @@ std::string recording_text(const PlanBook& book, const Availability& recording,
           : "; idle GPUs are lost first");
   if (book.counts_types()) text += "; " + types_text(book, recording);
   if (!book.counts_types() && most_gpus(book) < most_gpus(recording)) {
-    text += fmt::format(". The book has plans for up to {}; more of them are idle",
+    text += fmt::format(". The book has plans for up to {}; more of them are idle.",
                         count_of(most_gpus(book), "GPU"));
   }
   return text;

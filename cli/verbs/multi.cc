@@ -176,7 +176,7 @@ Answer run_multi(const Arguments& arguments, Screen screen) {
                   kExamples);
   given.declare(options);
   if (auto help = options.parse(arguments, screen)) return help_answer(*help);
-  if (given.output) require_folder_of(*given.output);
+  if (given.output) require_page_name(*given.output);
   const Duration restart = parse_budget("--restart", given.restart.value_or(kRestart));
   const Duration least_gain = parse_budget("--least-gain", given.least_gain.value_or("0s"));
   const Loaded<Json> json = load_jobs(given.jobs);

@@ -245,15 +245,18 @@ std::string verdict_of(const Asked& asked, const Layout& layout, const Evaluated
   if (asked.plan.has_even_batch()) {  // FLOPs are known of one length
     about.flops = model_flops_of(asked.question, asked.plan.sequence_length);
   }
-  const std::string sentence = layout_sentence(evaluated.plan, evaluated.evaluation, about);
-  const std::string verdict = evaluated.why_not
-                                  ? fmt::format("Does NOT fit ({}). With enough memory: {}",
-                                                reason_text(*evaluated.why_not), sentence)
-                                  : "Fits: " + sentence + risk_words(asked.question, evaluated);
-  const std::string counted = about.flops && sentence.find("MFU") != std::string::npos
+  std::vector<std::string> sentences =
+      layout_sentences(evaluated.plan, evaluated.evaluation, about);
+  const bool shows_mfu = joined(sentences, " ").find("MFU") != std::string::npos;
+  sentences.front() = (evaluated.why_not ? fmt::format("Does NOT fit ({}). With enough memory: ",
+                                                       reason_text(*evaluated.why_not))
+                                         : "Fits: ") +
+                      sentences.front();
+  if (!evaluated.why_not) sentences.back() += risk_words(asked.question, evaluated);
+  const std::string counted = about.flops && shows_mfu
                                   ? fmt::format(" MFU counts {}.", text_of(about.flops->convention))
                                   : std::string();
-  return wrapped(verdict, screen.width(), "", "") + '\n' +
+  return wrapped(sentences, screen.width(), "", "") + '\n' +
          wrapped(std::string("Nothing was searched") +
                      (evaluated.why_not ? "; penstock plan finds what fits. " : ". ") +
                      cuts_words(layout) + uneven_words(asked.plan) + counted,

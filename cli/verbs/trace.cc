@@ -162,7 +162,7 @@ std::string report_of(const TraceOptions& given, const std::vector<StepTrace>& t
     text +=
         fmt::format("{}: {}, {}, {}, step {}\n", trace.what,
                     count_of(std::ssize(trace.ranks), "rank"), count_of(slices_of(trace), "slice"),
-                    count_of(std::ssize(trace.flows), "arrow"), exact(trace.length));
+                    count_of(std::ssize(trace.flows), "arrow"), to_text(trace.length));
   }
   text += wrapped(notes, screen.width(), "note: ", "      ");
   if (given.is_kineto()) {

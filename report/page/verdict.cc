@@ -8,6 +8,7 @@
 #include "report/measures.h"
 #include "report/plan_answer.h"
 #include "report/plan_table.h"
+#include "report/words.h"
 
 namespace penstock {
 namespace {
@@ -32,7 +33,7 @@ std::string verdict_text(const Plan& plan, const Evaluation& evaluation, int gpu
   PlanAnswer about;
   about.gpus = gpus > 0 ? gpus : plan.devices();
   about.flops = flops;
-  return plan_sentence(plan, evaluation, about) + misfit_text(evaluation);
+  return joined(plan_sentences(plan, evaluation, about), " ") + misfit_text(evaluation);
 }
 
 std::string confidence_of(const Evaluation& evaluation) {

@@ -31,24 +31,25 @@ std::vector<Variant> three_variants() {
 }  // namespace
 
 TEST_CASE("speeds are relative to the first row that has a plan; what varies has one column") {
-  CHECK(
-      comparison_table(three_variants(), Screen{}) ==
-      "# schedule= gpus=      step   +- samples/s speed  TP PP DP VP mbs M recompute Z1  GiB bub% "
-      "idle%\n"
-      "1 gpipe     6       no plan    -         -     -   -  -  -  -   - - -         -     -    - "
-      "    -\n"
-      "2 1f1b      6      100.0 ms 5.0%     200.0  1.00   1  2  3  1   2 4 none      -  30.0 10.0 "
-      " 15.0\n"
-      "3 zb-h1     6      80.00 ms 5.0%     250.0  1.25   1  2  3  1   2 4 none      -  30.0 10.0 "
-      " 15.0\n"
-      "speed: samples per second relative to the first row with a plan; +-: error of the step "
-      "time; M:\n"
-      "micro-batches of a step and DP rank; Z1: ZeRO-1; GiB: peak of the fullest rank; bub%: "
-      "bubble by\n"
-      "makespan, beyond the work of the busiest rank; idle%: mean of all ranks.\n"
-      "\n"
-      "No plan:\n"
-      "  1: nothing fits\n");
+  CHECK(comparison_table(three_variants(), Screen{}) ==
+        "# schedule= gpus=      step   +- samples/s speed  TP PP DP VP mbs M recompute shards  GiB "
+        "bub% idle%\n"
+        "1 gpipe     6       no plan    -         -     -   -  -  -  -   - - -         -         - "
+        "   "
+        "-     -\n"
+        "2 1f1b      6      100.0 ms 5.0%     200.0  1.00   1  2  3  1   2 4 none      -      30.0 "
+        "10.0  15.0\n"
+        "3 zb-h1     6      80.00 ms 5.0%     250.0  1.25   1  2  3  1   2 4 none      -      30.0 "
+        "10.0  15.0\n"
+        "speed: samples per second relative to the first row with a plan; +-: error of the step "
+        "time; M:\n"
+        "micro-batches of a step and DP rank; shards: what the replicas divide; GiB: peak of the "
+        "fullest\n"
+        "rank; bub%: bubble by makespan, beyond the work of the busiest rank; idle%: mean of all "
+        "ranks.\n"
+        "\n"
+        "No plan:\n"
+        "  1: nothing fits\n");
 }
 
 // Three rows: no plan; 30 ms more than 100 ms; a pipeline of two ranks has no rank 3.
@@ -104,10 +105,11 @@ TEST_CASE(
                 text);
   variants.erase(variants.begin());
   const std::string same = comparison_table(variants, Screen{});
-  CHECK_MESSAGE(same.find("\nIn all rows: TP 1, PP 2, DP 3, VP 1, M 4, recompute none, Z1 -, GiB "
-                          "30.0, bub% 10.0, idle% 15.0;\nspeed: ") != std::string::npos,
-                same);
-  CHECK(same.find(" recompute Z1") == std::string::npos);
+  CHECK_MESSAGE(
+      same.find("\nIn all rows: TP 1, PP 2, DP 3, VP 1, M 4, recompute none, shards -, GiB "
+                "30.0, bub% 10.0, idle% 15.0;\nspeed: ") != std::string::npos,
+      same);
+  CHECK(same.find(" recompute shards") == std::string::npos);
 }
 
 TEST_CASE("rows of different sequence lengths are compared by tokens, and prices have a column") {

@@ -89,7 +89,7 @@ TEST_CASE("the answer names the fastest other method, and keeps to twenty lines 
   report.methods[1].setting = "512 tokens";
   report.errors = {{"length", 10, 0.05, 0.2, 0.01, 0.02}};
   const std::string text = dynamic_text(report, Screen{});
-  CHECK(text.find("10,000 tokens/s with TP 1 x PP 4 x DP 2: 1.30 times token budget") !=
+  CHECK(text.find("10,000 tokens/s with TP 1 x PP 4 x DP 2: 1.30 times as fast as token budget") !=
         std::string::npos);
   CHECK(text.find("99.0 %") != std::string::npos);
   CHECK(text.find("mean error along the length 5.0 % (bytes 1.0 %)") != std::string::npos);

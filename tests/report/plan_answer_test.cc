@@ -48,6 +48,13 @@ PlanAnswer about(std::size_t width) {
   return about;
 }
 
+// Of a model of which everything is modelled: two or three lines less.
+PlanAnswer roomy(std::size_t width) {
+  PlanAnswer roomy = about(width);
+  roomy.not_modelled.clear();
+  return roomy;
+}
+
 std::vector<std::string> lines_of(const std::string& text) {
   std::istringstream in(text);
   std::vector<std::string> lines;
@@ -59,13 +66,20 @@ std::vector<std::string> lines_of(const std::string& text) {
 
 // 20 samples of 8192 tokens in 100 ms on 6 GPUs: 273,067 tokens/s each; 3e12 x 200 / 6 = 100
 // TFLOP/s of 400; $0.25 for 163,840 tokens.
-TEST_CASE("one sentence says what to use and what it gives") {
+TEST_CASE("the first sentences say what to use, what it gives and how full the GPUs are") {
   const SearchResult result = full_result();
   const RankedPlan& best = result.best.front();
-  CHECK(plan_sentence(best.plan, best.evaluation, about(100)) ==
-        "Use TP 1 x PP 2 x DP 3, VP 2 on 6 of 8 GPUs, mbs 2, grouped-interleaved, selective "
-        "recompute: 100 ms a step (95.0 to 105 ms), 273,067 tokens/s per GPU, 100 TFLOP/s per GPU, "
-        "MFU 25 % (24 to 26); 30.0 of 40.0 GiB on the fullest rank; $1.53 per million tokens.");
+  CHECK(plan_sentences(best.plan, best.evaluation, about(100)) ==
+        std::vector<std::string>{
+            "Use TP 1 x PP 2 x DP 3, VP 2 on 6 of 8 GPUs, mbs 2, grouped-interleaved, selective "
+            "recompute.",
+            "A step takes 100 ms (95.0 to 105 ms): 273,067 tokens/s and 100 TFLOP/s per GPU, MFU "
+            "25 % (24 to 26). The fullest rank holds 30.0 of 40.0 GiB. $1.53 per million tokens."});
+  PlanAnswer unknown = about(100);
+  unknown.flops.reset();
+  CHECK(plan_sentences(best.plan, best.evaluation, unknown)[1] ==
+        "A step takes 100 ms (95.0 to 105 ms): 273,067 tokens/s per GPU. The fullest rank holds "
+        "30.0 of 40.0 GiB. $1.53 per million tokens.");
 }
 
 TEST_CASE("from 60 columns on an answer has at most twenty lines, and none is too long") {
@@ -83,8 +97,8 @@ TEST_CASE("from 60 columns on an answer has at most twenty lines, and none is to
 }
 
 // Of the eight, 1f1b comes fifth and as fast as the first.
-TEST_CASE("a simpler plan that is nearly as fast is named above the table, if there is room") {
-  const std::string wide = plan_answer(full_result(), about(140));
+TEST_CASE("a simpler plan that is nearly as fast is in the table and named above it") {
+  const std::string wide = plan_answer(full_result(), roomy(140));
   CHECK(wide.find("\nAs fast and simpler: plan 5 (schedule 1f1b).\n\n#") != std::string::npos);
   PlanAnswer few = about(140);
   few.most_plans = 3;  // it takes the last row
@@ -99,11 +113,27 @@ TEST_CASE("a simpler plan that is nearly as fast is named above the table, if th
   CHECK(plan_answer(one, about(140)).find("simpler") == std::string::npos);
 }
 
+// Ten plans or one, with little room or much.
+TEST_CASE("all answers look alike: blank lines around the table, and what the replicas divide") {
+  for (const std::size_t plans : {1U, 8U}) {
+    SearchResult result = full_result();
+    result.best.resize(plans);
+    for (const std::size_t width : {70U, 100U, 140U}) {
+      CAPTURE(plans);
+      CAPTURE(width);
+      const std::string text = plan_answer(result, roomy(width));
+      CHECK(text.find(".\n\n#") != std::string::npos);
+      CHECK(text.find(".\n\nNext") != std::string::npos);
+      if (width >= 140) CHECK(text.find(" shards ") != std::string::npos);
+    }
+  }
+}
+
 TEST_CASE("with room there are five plans, every column and the command for a plan file") {
-  const std::string text = plan_answer(full_result(), about(140));
-  CHECK(
-      text.find("#    step  tokens/s/GPU MFU%  TP PP DP VP mbs  schedule            recompute  GiB "
-                "idle% $/Mtok\n") != std::string::npos);
+  const std::string text = plan_answer(full_result(), roomy(140));
+  CHECK(text.find(
+            "#    step  tokens/s/GPU MFU%  TP PP DP VP mbs  schedule            recompute shards  "
+            "GiB idle% $/Mtok\n") != std::string::npos);
   CHECK(text.find("\n5  100 ms") != std::string::npos);
   CHECK(text.find("\n6  100 ms") == std::string::npos);
   CHECK(text.find("Plans 2 to 5 tie with plan 1. Proven: no plan of the search is more than 25.0 % "
@@ -114,7 +144,7 @@ TEST_CASE("with room there are five plans, every column and the command for a pl
 TEST_CASE("a long command is broken before an option, as a shell takes it") {
   SearchResult result = full_result();
   result.best.resize(1);
-  const std::string text = plan_answer(result, about(80));
+  const std::string text = plan_answer(result, roomy(80));
   CHECK(text.find("  penstock plan folder/config.json --device h100-sxm --gpus 8 \\\n"
                   "      --global-batch 20 --usd-per-gpu-hour 2.5 -o plan.json\n") !=
         std::string::npos);

@@ -24,20 +24,20 @@ std::vector<RankedPlan> three_plans() {
 }  // namespace
 
 TEST_CASE("one row per plan, marks explained below") {
-  CHECK(
-      plan_table(three_plans()) ==
-      "#       step   +- samples/s TP PP DP VP mbs M schedule    recompute Z1 GPUs       GiB bub% "
-      "idle%\n"
-      "1*  100.0 ms 5.0%     200.0  1  2  3  1   2 4 1f1b        none      -     6 30.0/40.0 10.0 "
-      " 15.0\n"
-      "2=  100.0 ms 5.0%     200.0  1  2  3  1   2 4 1f1b        none      on    6 30.0/40.0 10.0 "
-      " 15.0\n"
-      "3=* 100.0 ms 5.0%     200.0  1  2  3  1   2 4 interleaved none      -     6 30.0/40.0 10.0 "
-      " 15.0\n"
-      "= tied with plan 1 (the difference is within its uncertainty); * on the Pareto front of "
-      "step time\nand memory; +-: error of the step time; M: micro-batches of a step and DP "
-      "rank; Z1: ZeRO-1; GiB:\npeak of the fullest rank / its capacity; bub%: bubble by makespan, "
-      "beyond the work of the busiest\nrank; idle%: mean of all ranks.\n");
+  CHECK(plan_table(three_plans()) ==
+        "#       step   +- samples/s TP PP DP VP mbs M schedule    recompute shards GPUs       GiB "
+        "bub% idle%\n"
+        "1*  100.0 ms 5.0%     200.0  1  2  3  1   2 4 1f1b        none      -         6 30.0/40.0 "
+        "10.0  15.0\n"
+        "2=  100.0 ms 5.0%     200.0  1  2  3  1   2 4 1f1b        none      ZeRO-1    6 30.0/40.0 "
+        "10.0  15.0\n"
+        "3=* 100.0 ms 5.0%     200.0  1  2  3  1   2 4 interleaved none      -         6 30.0/40.0 "
+        "10.0  15.0\n"
+        "= tied with plan 1 (the difference is within its uncertainty); * on the Pareto front of "
+        "step time\nand memory; +-: error of the step time; M: micro-batches of a step and DP "
+        "rank; shards: what the\nreplicas divide; GiB: peak of the fullest rank / its capacity; "
+        "bub%: "
+        "bubble by makespan, beyond the\nwork of the busiest rank; idle%: mean of all ranks.\n");
 }
 
 TEST_CASE("prices and tokens have columns when there are any; no line is wider than 100") {

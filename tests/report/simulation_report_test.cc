@@ -14,7 +14,7 @@ TEST_CASE("no findings is an answer with the checker's own numbers") {
   report.replayed = Duration(7'000'000);
   report.memory = {Bytes{1LL << 30}, Bytes{2LL << 30}};
   CHECK(check_text(report, "plan.json", Screen{}) ==
-        "plan.json: no findings; the checker's own replay takes 7 ms (7,000,000 ns), its fullest "
+        "plan.json: no findings; the checker's own replay takes 7 ms, its fullest "
         "rank "
         "2.0 GiB\n");
   report.findings = {{"rank 2", "too much"}};

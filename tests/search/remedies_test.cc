@@ -47,6 +47,7 @@ Plan plan_of_words(const std::string& words, int global_batch) {
     else if (find_schedule(word) != nullptr)
       plan.schedule = word;
   }
+  if (plan.pipeline == 1) plan.schedule = "1f1b";  // of one rank it is not said
   return plan;
 }
 
@@ -79,6 +80,10 @@ TEST_CASE("words of a plan and back") {
   plan.global_batch = 9;
   plan.zero1 = true;
   CHECK(plan_words(plan) == "TP 4 x PP 8 x DP 3, VP 2, mbs 1, interleaved, no recompute, ZeRO-1");
+  CHECK(plan_of_words(plan_words(plan) + ": over", 9) == plan);
+  plan.pipeline = plan.chunks = 1;
+  plan.schedule = "1f1b";
+  CHECK(plan_words(plan) == "TP 4 x PP 1 x DP 3, mbs 1, no recompute, ZeRO-1");
   CHECK(plan_of_words(plan_words(plan) + ": over", 9) == plan);
 }
 

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "report/plan_answer.h"
+#include "report/words.h"
 #include "tests/core/tiny_plan.h"
 
 namespace penstock {
@@ -10,17 +11,17 @@ namespace {
 
 // tests/core/tiny_plan.h: 2 samples in 10,110 ns are 197,824 samples/s; rank 0 holds 300 of 1,000
 // B.
-TEST_CASE("the verdict is the sentence of `penstock plan`") {
+TEST_CASE("the verdict is the first sentences of `penstock plan`") {
   PlanFile plan = tiny_plan();
   plan.prediction.step_time = plan.prediction.step_time_low = plan.prediction.step_time_high =
       Duration{10'110};
   PlanAnswer about;
   about.gpus = 2;
   CHECK(verdict_text(plan.plan, plan.prediction) ==
-        plan_sentence(plan.plan, plan.prediction, about));
+        joined(plan_sentences(plan.plan, plan.prediction, about), " "));
   about.gpus = 3;
   CHECK(verdict_text(plan.plan, plan.prediction, 3) ==
-        plan_sentence(plan.plan, plan.prediction, about));
+        joined(plan_sentences(plan.plan, plan.prediction, about), " "));
 }
 
 TEST_CASE("a plan over memory does not fit, by so many bytes") {
