@@ -20,6 +20,16 @@
 namespace penstock {
 namespace {
 
+// As `penstock plan` heads its answer.
+std::string question_of(const PlanFile& file) {
+  std::string text =
+      fmt::format("{} on {}, gbs {}", file.model, file.cluster.name, file.plan.global_batch);
+  if (file.plan.has_even_batch() && file.plan.sequence_length > 0) {
+    text += fmt::format(", sequence length {}", file.plan.sequence_length);
+  }
+  return text + ", executor " + file.executor.name;
+}
+
 class PlanReport {
  public:
   explicit PlanReport(const PlanReportRequest& request) : request_(request), plan_(request.plan) {}
@@ -41,6 +51,7 @@ class PlanReport {
     replayed_ = replay_plan_file(file);
     ReportData& data = report_.data;
     data.model = file.model;
+    data.question = question_of(file);
     data.flops = file.flops;
     data.inputs = {{"plan", plan_.file}, {"profile", file.profile}, {"cluster", file.cluster_file}};
     data.apply_command =

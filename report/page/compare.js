@@ -2,7 +2,7 @@
 
 const kDecisionNames = {
   schedule: 'schedule', group: 'interleaving group', pipeline: 'PP', chunks: 'VP', stage_map: 'stages on ranks',
-  data: 'DP', tensor: 'TP', micro_batch_size: 'micro-batch size (mbs)', micro_batches: 'micro-batches (M)',
+  data: 'DP', tensor: 'TP', context: 'CP', expert: 'EP', micro_batch_size: 'micro-batch size (mbs)', micro_batches: 'micro-batches (M)',
   global_batch: 'global batch (gbs)', sequence_length: 'sequence length', recompute: 'recompute',
   recompute_sections: 'sections recomputed, by stage', zero1: 'ZeRO-1', placement: 'placement',
   device: 'device', devices: 'GPUs', cuts: 'first section of each stage',

@@ -21,8 +21,7 @@ function dynamicFinding(dynamic) {
   if (!ours.fits) return `Nothing fits: ${ours.why_not}`;
   const rest = others.filter(({fits}) => fits);
   const words = rest.map(({method, speed_up_of_dynamic: speed}) =>
-      `${speed.of_all.toFixed(2)} times ${method} (${speed.nine_of_ten_low.toFixed(2)} to ` +
-      `${speed.nine_of_ten_high.toFixed(2)} for nine of ten batches)`);
+      `${speed.of_all.toFixed(2)} times as fast as ${method}`);
   return `${tokensText(ours.tokens_per_s)} with ${ours.layout}` +
       (words.length > 0 ? `: ${words.join(', ')}.` : '.');
 }
@@ -229,7 +228,7 @@ function stepTimesSection({dynamic}) {
   const methods = fittingMethods(dynamic);
   if (methods.length === 0) return null;
   const count = methods[0].batches.length;
-  return makeSection('steps', 'Steps', null,
+  return makeSection('steps', 'Step times', null,
       makeFigure({
         finding: `Predicted time of a step over ${batchesOf(count, 'batch')}.`,
         legend: methods.map(({method}, index) => ({name: method, colour: kMethodColours[index % kMethodColours.length],
@@ -242,11 +241,11 @@ function stepTimesSection({dynamic}) {
 
 const kDynamicSections = [
   ['Answer', dynamicVerdictSection],
+  ['Step', (data, page) => (data.plans.length > 0 ? timelineSection(data, page) : null)],
   ['Methods', methodsSection],
   ['Lengths', lengthsSection],
   ['Micro-batches', microBatchesSection],
-  ['Steps', stepTimesSection],
-  ['Timeline', (data, page) => (data.plans.length > 0 ? timelineSection(data, page) : null)],
+  ['Step times', stepTimesSection],
   ['Memory', (data, page) => (data.plans.length > 0 ? memorySection(data, page) : null)],
   ['Assumptions', (data, page) => (data.plans.length > 0 ? assumptionsSection(data, page) : null)],
   ['Numbers', numbersSection],

@@ -103,7 +103,8 @@ function drawPeak(plot, memory) {
   drawDot(plot, x, y, 3.5, themeColour('--surface'), themeColour('--text'));
   // Below the peak where there is no room between it and the limit's line.
   const shift = y > limit && y - limit < 20 * devicePixelRatio ? 12 : -9;
-  drawLabel(plot, `${bytesText(memory.peak_bytes)} at ${memory.peak_at}`, x, y + shift * devicePixelRatio,
+  // Where the peak is stands above the plot.
+  drawLabel(plot, bytesText(memory.peak_bytes), x, y + shift * devicePixelRatio,
       themeColour('--text'));
 }
 

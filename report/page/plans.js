@@ -3,12 +3,14 @@
 // What a plan decides, in the trainers' letters, with what they mean as a tooltip.
 const kDegreeColumns = [
   {key: 'tensor', title: 'TP', abbreviates: 'tensor-parallel ranks'},
+  {key: 'context', title: 'CP', abbreviates: 'context-parallel ranks, which divide a sequence', rare: true},
+  {key: 'expert', title: 'EP', abbreviates: 'expert-parallel ranks', rare: true},
   {key: 'pipeline', title: 'PP', abbreviates: 'pipeline ranks'},
   {key: 'data', title: 'DP', abbreviates: 'data-parallel ranks'},
   {key: 'chunks', title: 'VP', abbreviates: 'virtual stages per rank'},
   {key: 'micro_batch_size', title: 'mbs', abbreviates: 'micro-batch size'},
   {key: 'micro_batches', title: 'M', abbreviates: 'micro-batches of a step and DP rank'},
-].map((column) => ({...column, numeric: true, value: ({plan}) => plan[column.key], text: countText}));
+].map((column) => ({...column, numeric: true, value: ({plan}) => plan[column.key] ?? 1, text: countText}));
 
 /** The best is on the front anyway: nothing is faster. */
 function planMarks(entry) {
@@ -20,13 +22,14 @@ function planMarks(entry) {
 }
 
 /** Columns of decisions; `mark` tells those that are not the first plan's. */
-function decisionColumns(first) {
+function decisionColumns(plans) {
+  const first = plans[0];
   return [
-    ...kDegreeColumns,
-    {key: 'schedule', title: 'Schedule', value: ({plan}) => plan.schedule},
+    ...kDegreeColumns.filter(({rare, value}) => !rare || plans.some((entry) => value(entry) > 1)),
+    {key: 'schedule', title: 'Schedule', value: ({plan}) => (plan.pipeline > 1 ? plan.schedule : null)},
     {key: 'recompute', title: 'Recompute', abbreviates: 'which activations, and in how many of all sections',
      value: (entry) => entry.recompute_words},
-    {key: 'zero1', title: 'ZeRO-1', value: ({plan}) => (plan.zero1 ? 'on' : 'off')},
+    {key: 'sharding', title: 'Shards', abbreviates: 'what the replicas divide', value: (entry) => entry.sharding_words ?? null},
     {key: 'devices', title: 'GPUs', numeric: true, text: countText, value: ({plan}) => plan.devices},
   ].map((column) => ({...column, mark: (entry) => (column.value(entry) === column.value(first) ? null : 'differs')}));
 }
@@ -48,7 +51,7 @@ function planColumns(data) {
   ];
   return [
     ...measures.filter((column) => column.key !== 'price' || hasPrices(data)),
-    ...decisionColumns(data.plans[0]),
+    ...decisionColumns(data.plans),
     {key: 'marks', title: 'Marks', value: (entry) => planMarks(entry) || null},
   ];
 }
@@ -143,7 +146,7 @@ function plansLead(data) {
     tied > 0 ? `${countOf(tied, 'plan')} ${tied === 1 ? 'ties' : 'tie'} with plan 1: the difference in step ` +
         'time is smaller than its error. Choose by memory or price, or measure.' : null,
     data.look_alikes > 0 ? `${countOf(data.look_alikes, 'look-alike')} ${data.look_alikes === 1 ? 'is' : 'are'} ` +
-        'left out: the same schedule and degrees, with another placement, other cuts or ZeRO-1, or within 1 %.' : null,
+        'left out: the same schedule and degrees, with another placement, other cuts or shards, or within 1 %.' : null,
   ].filter(Boolean).join(' ');
 }
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/values/recompute_sections.h"
+#include "core/values/sharding.h"
 #include "report/json_array.h"
 #include "report/measures.h"
 #include "report/page/plan_differences.h"
@@ -41,6 +42,8 @@ Json plan_json(const ReportedPlan& reported, const Plan& first) {
   json.set("prediction", to_json(reported.evaluation, reported.plan));
   json.set("words", plan_line(reported.plan)).set("reason", reported.reason);
   json.set("recompute_words", recompute_in_short(reported.plan));
+  set_unless_empty(json, "sharding_words",
+                   says_sharding(reported.plan) ? sharding_words(reported.plan) : "");
   set_unless_empty(json, "differs", differences_text(first, reported.plan));
   set_unless_empty(json, "command", reported.command);
   json.set("tied", reported.tied).set("on_pareto_front", reported.on_pareto_front);

@@ -11,7 +11,7 @@ test('its sections stand in reading order, each in the contents', async ({contex
   const {page, errors} = await open(context, dynamic);
   assert.deepEqual(errors, []);
   const ids = await page.evaluate(() => [...document.querySelectorAll('main > section')].map(({id}) => id));
-  assert.deepEqual(ids, ['verdict', 'methods', 'lengths', 'micro-batches', 'steps', 'timeline', 'memory', 'assumptions',
+  assert.deepEqual(ids, ['verdict', 'timeline', 'methods', 'lengths', 'micro-batches', 'steps', 'memory', 'assumptions',
     'numbers']);
   await page.close();
 });

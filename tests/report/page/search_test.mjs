@@ -22,10 +22,11 @@ test('tables hold the numbers of the data', async ({context, search}) => {
   const {page} = await open(context, search);
   const {data} = search;
   await unfold(page);
-  assertRows(await rowsOf(page, 'Plans with reasons'), data.plans.map(({title, plan: p, prediction: e, recompute_words: recompute}) => ({
+  assertRows(await rowsOf(page, 'Plans with reasons'), data.plans.map(({title, plan: p, prediction: e, ...words}) => ({
     0: title, 1: e.step_time_ns, 3: e.tokens_per_s, 4: e.peak_memory_bytes, 5: e.bubble_rate_makespan,
     6: e.cost_usd_per_mtok, 7: p.tensor, 8: p.pipeline, 9: p.data, 10: p.chunks,
-    11: p.micro_batch_size, 12: p.micro_batches, 13: p.schedule, 14: recompute, 15: p.zero1 ? 'on' : 'off', 16: p.devices,
+    11: p.micro_batch_size, 12: p.micro_batches, 13: p.pipeline > 1 ? p.schedule : null,
+    14: words.recompute_words, 15: words.sharding_words ?? null, 16: p.devices,
   })), 'plans');
   assertRows(await rowsOf(page, 'The best plan for every number of GPUs'), data.staircase.map((step) =>
     ({0: step.gpus, 1: step.tokens_per_s, 2: step.step_time_ns})), 'staircase');
