@@ -381,7 +381,8 @@ class Search {
     if (!is_book()) {
       std::vector<Found> best = fastest;
       best.insert(best.end(), leaders.best().begin(), leaders.best().end());
-      lead_arranged(inputs_, request_, std::move(best), tally_.contenders, leaders, asked_to_stop_);
+      lead_arranged(inputs_, request_, std::move(best), tally_.contenders.sorted(), leaders,
+                    asked_to_stop_);
     }
     const auto add_to = [](std::vector<Found>& list, const Found& leader) {
       const bool listed = std::any_of(list.begin(), list.end(),
