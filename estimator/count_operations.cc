@@ -407,7 +407,7 @@ RecomputeCounts count_scores_again(const Architecture& model, const CountKey& ke
 // are divided PyTorch sums up in 32 bits what it scatters, the exponentials and both, one after the
 // other (_nll_loss_and_log_softmax_backward of torch/distributed/tensor/parallel/loss.py).
 double bytes_of_loss(const CountKey& key) {
-  if (key.eager_loss && torch_gathers(key)) return 3.0 * kLogitBytes;
+  if (key.eager_loss && key.torch_collectives && key.tensor_degree > 1) return 3.0 * kLogitBytes;
   const double e = key.element_bytes;
   return e + kLogitBytes + (key.eager_loss ? e : 0.0);
 }
@@ -506,10 +506,15 @@ RecomputeCounts count_recompute(const Architecture& model, LayerKind kind, const
   if (mode != Recompute::kFull) {
     out.traffic = layer.traffic;
     out.experts = layer.experts;
-    // Per-operation checkpointing keeps what was scattered and gathers again.
-    const bool gathers = mode == Recompute::kSelective && key.attention == AttentionKind::kFused;
+    // Per-operation checkpointing keeps what was scattered and gathers again. PyTorch's does not
+    // keep sums: that behind attention is made again for what follows it.
+    const bool repeats = mode == Recompute::kSelective && key.attention == AttentionKind::kFused;
     for (TensorTraffic& each : out.traffic) {
-      if (!gathers || each.kind != CollectiveKind::kAllGather) each.recompute = 0;
+      const bool is_torch_sum = key.torch_collectives && each.kind == CollectiveKind::kAllReduce;
+      if (repeats && is_torch_sum) each.recompute = 1;
+      if (!repeats || (each.kind != CollectiveKind::kAllGather && !is_torch_sum)) {
+        each.recompute = 0;
+      }
     }
   }
   // What is computed again is there while the layer's backward works.
@@ -562,8 +567,11 @@ SectionCounts count_end(const Architecture& model, EndKind kind, const CountKey&
   }
   if (key.tensor_degree > 1) {
     const Bytes loss = whole(kLogitBytes * tokens(key));
-    counts.traffic = torch_gathers(key) ? traffic_of_torch_head(tokens_bytes(model, key), loss)
-                                        : traffic_of_head(tokens_bytes(model, key), loss);
+    const Bytes bytes = tokens_bytes(model, key);
+    counts.traffic = !key.sequence_parallel
+                         ? traffic_of_whole_head(bytes, loss, key.torch_collectives)
+                     : torch_gathers(key) ? traffic_of_torch_head(bytes, loss)
+                                          : traffic_of_head(bytes, loss);
     counts.forward.copies = counts.backward.copies = torch_copies(model, key, 1);
   }
   const double kept_logits = (key.loss_in_place ? e : kLogitBytes) * logits;

@@ -66,6 +66,14 @@ std::vector<TensorTraffic> traffic_of_head(Bytes tokens_bytes, Bytes loss_bytes)
   return {gather, scatter, loss};
 }
 
+// Without sequence parallelism the input is whole; its gradient is summed, by Megatron beside W.
+std::vector<TensorTraffic> traffic_of_whole_head(Bytes tokens_bytes, Bytes loss_bytes,
+                                                 bool is_torch) {
+  TensorTraffic sum{.kind = CollectiveKind::kAllReduce, .bytes = tokens_bytes};
+  (is_torch ? sum.input_gradient : sum.beside_weight_gradient) = 1;
+  return {sum, traffic_of_head(tokens_bytes, loss_bytes).back()};
+}
+
 std::vector<TensorTraffic> traffic_of_torch_head(Bytes tokens_bytes, Bytes loss_bytes) {
   std::vector<TensorTraffic> traffic = traffic_of_head(tokens_bytes, loss_bytes);
   traffic[0].beside_input_gradient = 0;

@@ -19,6 +19,8 @@ std::vector<TensorTraffic> traffic_of_torch_sums(Bytes tokens_bytes);
 std::vector<TensorTraffic> traffic_of_embedding(Bytes tokens_bytes);
 // `loss_bytes`: one number per token, as the loss sums them.
 std::vector<TensorTraffic> traffic_of_head(Bytes tokens_bytes, Bytes loss_bytes);
+std::vector<TensorTraffic> traffic_of_whole_head(Bytes tokens_bytes, Bytes loss_bytes,
+                                                 bool is_torch);
 std::vector<TensorTraffic> traffic_of_torch_head(Bytes tokens_bytes, Bytes loss_bytes);
 
 }  // namespace penstock

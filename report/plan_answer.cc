@@ -184,10 +184,16 @@ std::string name_of(const SearchResult& result, const std::vector<std::size_t>& 
                     std::size_t place) {
   const auto row = std::find(rows.begin(), rows.end(), place);
   if (row != rows.end()) return fmt::format("plan {}", row - rows.begin() + 1);
-  const Plan& plan = result.best[place].plan;
-  return fmt::format("{}{}, mbs {}{}", degrees_text(plan),
-                     plan.chunks > 1 ? fmt::format(", VP {}", plan.chunks) : "",
-                     micro_batch_size_text(plan), plan.pipeline > 1 ? ", " + plan.schedule : "");
+  const Plan &plan = result.best[place].plan, &first = result.best.front().plan;
+  std::string name =
+      fmt::format("{}{}, mbs {}{}", degrees_text(plan),
+                  plan.chunks > 1 ? fmt::format(", VP {}", plan.chunks) : "",
+                  micro_batch_size_text(plan), plan.pipeline > 1 ? ", " + plan.schedule : "");
+  if (recompute_text(plan) != recompute_text(first)) name += ", " + recompute_text(plan);
+  if (says_sharding(plan) && sharding_words(plan) != sharding_words(first)) {
+    name += ", " + sharding_words(plan);
+  }
+  return name;
 }
 
 // How much longer a step takes than with plan 1.
@@ -219,8 +225,8 @@ std::string memory_risk_of(const SearchResult& result, const std::vector<std::si
   if (!about.memory_is_estimated || fits_with_margin(best)) return "";
   const auto place = roomier_of(result, about);
   if (!place) {
-    return fmt::format("{}; --reserve-gib {} leaves room for that.", memory_risk_words(),
-                       reserve_with_margin(best));
+    return fmt::format("{}; --reserve-gib {} asks for plans with room for that.",
+                       memory_risk_words(), reserve_with_margin(best));
   }
   return fmt::format("{}; {} would fit, {} slower.", memory_risk_words(),
                      name_of(result, rows, *place), longer_of(result, *place));
@@ -231,15 +237,17 @@ std::string memory_risk_of(const SearchResult& result, const std::vector<std::si
 std::vector<std::size_t> rows_of(const SearchResult& result, const PlanAnswer& about,
                                  const Room& room) {
   std::vector<std::size_t> rows = distinct_plans(result.best, room.plans);
+  const auto roomier = roomier_of(result, about);
   const auto simpler = room.simpler ? simpler_plan(result.best) : std::nullopt;
-  std::size_t replaceable = rows.size();
-  for (const auto& named : {roomier_of(result, about), simpler}) {
+  const auto is_free = [&](std::size_t row) { return row != roomier && row != simpler; };
+  for (const auto& named : {roomier, simpler}) {
     if (!named || std::find(rows.begin(), rows.end(), *named) != rows.end()) continue;
     if (rows.size() < room.plans) {
       rows.push_back(*named);
-    } else if (replaceable > 1) {
-      rows[--replaceable] = *named;
+      continue;
     }
+    const auto last = std::find_if(rows.rbegin(), rows.rend() - 1, is_free);
+    if (last != rows.rend() - 1) *last = *named;
   }
   std::sort(rows.begin(), rows.end());
   return rows;

@@ -378,17 +378,17 @@ class Search {
     lead_by_cuts(inputs_, request_, known, tally_.contenders.sorted(), leaders, asked_to_stop_);
     lead_by_cuts(inputs_, request_, known, tally_.contenders_of_more_chunks.sorted(), leaders,
                  asked_to_stop_);
-    if (!is_book()) {
-      std::vector<Found> best = fastest;
-      best.insert(best.end(), leaders.best().begin(), leaders.best().end());
-      lead_arranged(inputs_, request_, std::move(best), tally_.contenders.sorted(), leaders,
-                    asked_to_stop_);
-    }
     const auto add_to = [](std::vector<Found>& list, const Found& leader) {
       const bool listed = std::any_of(list.begin(), list.end(),
                                       [&](const Found& one) { return one.plan == leader.plan; });
       if (!listed) list.push_back(leader);
     };
+    if (!is_book()) {
+      std::vector<Found> best = fastest;
+      for (const Found& leader : leaders.best()) add_to(best, leader);
+      lead_arranged(inputs_, request_, std::move(best), tally_.contenders.sorted(), leaders,
+                    asked_to_stop_);
+    }
     if (leaders.best().empty()) return;
     add_to(fastest, leaders.best().front());
     for (const Found& leader : leaders.fastest_per_budget()) add_to(front, leader);

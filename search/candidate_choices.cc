@@ -38,12 +38,10 @@ void set_degrees(const SearchKey& key, Plan& plan) {
   plan.expert_tensor = key.others.expert_tensor;
 }
 
-// Shards in groups of so many (why_no_expert_grid() has the same rule).
-bool hold_whole_experts(const SearchKey& key, int group) {
+// Shards in groups of so many.
+bool has_whole_experts(const SearchKey& key, int group) {
   const int ranks = key.others.expert * key.others.expert_tensor_of(key.tensor);
-  if (ranks == key.tensor) return true;
-  const int devices = group * key.tensor;
-  return devices % ranks == 0 || ranks % devices == 0;
+  return ranks == key.tensor || hold_whole_experts(group * key.tensor, ranks);
 }
 
 // Replicas on at most `devices`: all numbers if they are few; else as evenly loaded as possible, a
@@ -155,7 +153,7 @@ std::vector<ShardingChoice> shardings_of_key(const SearchSpace& space, const Sea
   // A pinned group is refused with its reason.
   if (!request.pins.shard_group) {
     std::erase_if(choices, [&](const ShardingChoice& choice) {
-      return choice.group > 0 && !hold_whole_experts(of, choice.group);
+      return choice.group > 0 && !has_whole_experts(of, choice.group);
     });
   }
   return choices;

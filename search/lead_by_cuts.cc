@@ -155,12 +155,12 @@ void lead_arranged(const PlanInputs& inputs, const SearchRequest& request, std::
   for (const Found& one : known) add_arranged(request, one.plan, plans);
   std::int64_t left = kMostRearrangedAgain / 4;
   for (const Contender& one : contenders) {
-    if (!is_arranged(one.plan) ||
+    const ScheduleKind& kind = *find_schedule(one.plan.schedule);
+    if (!kind.is_costly || kind.rule != RunTimeRule::kNone || work_of(one.plan) > left ||
         !leaders.may_lead(one.bound, one.plan.devices(), request.sizes.size())) {
       continue;
     }
     left -= work_of(one.plan);
-    if (left < 0) break;
     add_arranged(request, one.plan, plans);
   }
   if (asked_to_stop()) return;

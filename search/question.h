@@ -27,11 +27,11 @@ struct Question {
   SearchRequest request;
   std::optional<Duration> budget;
 
-  // Whether no measured profile and no measured peak says what memory is: fitting peaks always fits
-  // the reserve.
+  // Whether memory is an estimate without a margin: no measured profile and no measured peak says
+  // what it is (fitting peaks always fits the reserve), and no reserve was asked for.
   [[nodiscard]] bool has_estimated_memory() const {
     const auto& calibration = cluster.value.calibration;
-    return estimated && !(calibration && calibration->memory.reserve);
+    return estimated && !reserve && !(calibration && calibration->memory.reserve);
   }
 
   [[nodiscard]] PlanInputs inputs() const {

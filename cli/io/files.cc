@@ -136,11 +136,11 @@ std::string place_of(std::string_view found, std::string_view wanted, const std:
   if (help.empty() && wanted == kText && path.find("://") != std::string::npos) {
     help = "nothing is fetched over the network: download it and give that file";
   }
-  if (const std::string shipped = help.empty() && is_model ? shipped_models(path) : "";
-      !shipped.empty()) {
+  if (const ShippedModels shipped =
+          help.empty() && is_model ? shipped_models(path) : ShippedModels{};
+      !shipped.paths.empty()) {
     help = fmt::format("{} {} it; of other models download the config.json and give that file",
-                       shipped,
-                       shipped.find(" or ") == std::string::npos ? "describes" : "may describe");
+                       shipped.paths, shipped.is_it ? "describes" : "may describe");
   }
   if (help.empty() && (is_hub_name || path.find("://") != std::string::npos)) {
     help =

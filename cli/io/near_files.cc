@@ -97,7 +97,7 @@ std::vector<fs::path> folders_of_models() {
   std::vector<fs::path> folders{"data/models"};
   std::error_code error;
   fs::path above = fs::read_symlink("/proc/self/exe", error);
-  constexpr int kLevels = 4;  // build/full/cli/penstock, bin/penstock
+  constexpr int kLevels = 5;  // build/full/cli/without_torch/penstock, bin/penstock
   for (int level = 0; !error && level < kLevels && above.has_relative_path(); ++level) {
     above = above.parent_path();
     folders.push_back(above / "share/penstock/models");
@@ -120,6 +120,7 @@ std::string near_file(const std::string& path, bool is_json, bool takes_folder,
     if (fs::is_directory(other, error)) {
       return takes_folder && fs::exists(other / "config.json", error);
     }
+    if (!fs::is_regular_file(other, error)) return false;  // reading a pipe waits
     return is_json ? other.extension() == ".json" && may_be(other, format)
                    : kind_of_text(typed.string(), "").words.empty() || is_same_kind(typed, other);
   };
@@ -132,7 +133,13 @@ std::string near_file(const std::string& path, bool is_json, bool takes_folder,
   }
   const std::string folder =
       typed.has_parent_path() ? (typed.parent_path() / "").string() : std::string();
-  return near.insert(kFound.size(), folder);
+  std::string out;
+  bool is_open = false;  // of several each is quoted
+  for (const char c : near) {
+    out += c;
+    if (c == '\'' && (is_open = !is_open)) out += folder;
+  }
+  return out;
 }
 
 std::string files_of_kind(const std::string& path) {
@@ -147,7 +154,7 @@ std::string files_of_kind(const std::string& path) {
   return "in this folder: " + joined(names, ", ");
 }
 
-std::string shipped_models(const std::string& typed) {
+ShippedModels shipped_models(const std::string& typed) {
   fs::path path(typed);
   if (path.filename().empty() || path.stem() == "config") path = path.parent_path();
   std::vector<std::string> words =
@@ -156,7 +163,7 @@ std::string shipped_models(const std::string& typed) {
   const bool has_name = std::any_of(words.begin(), words.end(), [](const std::string& word) {
     return word.size() > 2 && std::isalpha(static_cast<unsigned char>(word[0])) != 0;
   });
-  if (!has_name) return "";
+  if (!has_name) return {};
   for (const fs::path& folder : folders_of_models()) {
     std::vector<std::string> found;
     const auto is_called = [&](const fs::path& other) {
@@ -164,12 +171,12 @@ std::string shipped_models(const std::string& typed) {
     };
     for (const std::string& name : names_in(folder, is_called)) {
       const std::string model = (folder / name).string();
-      if (words_of(fs::path(name).stem().string()) == words) return model;
+      if (words_of(fs::path(name).stem().string()) == words) return {model, true};
       found.push_back(model);
     }
-    if (!found.empty()) return joined(found, " or ");
+    if (!found.empty()) return {joined(found, " or "), false};
   }
-  return "";
+  return {};
 }
 
 }  // namespace penstock

@@ -16,8 +16,12 @@ std::string near_file(const std::string& path, bool is_json, bool takes_folder,
 // "in this folder: a.csv, b.csv", where the name says which kind is meant and there are some.
 std::string files_of_kind(const std::string& path);
 
-// "llama3-8b", "meta-llama/Llama-2-70b-hf": the path of the model that lies with the program, or of
-// several, or nothing.
-std::string shipped_models(const std::string& typed);
+// Models that lie with the program.
+struct ShippedModels {
+  std::string paths;   // "a.json or b.json"; empty: none has such a name
+  bool is_it = false;  // the name is the model's whole one
+};
+// Of "llama3-8b", "meta-llama/Llama-2-70b-hf".
+ShippedModels shipped_models(const std::string& typed);
 
 }  // namespace penstock

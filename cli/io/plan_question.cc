@@ -205,8 +205,12 @@ EstimateSettings on_other_device(EstimateSettings settings, const std::vector<De
 class EstimateAgain {
  public:
   EstimateAgain(Question& question, const Loaded<Json>& config,
-                const std::vector<DeviceSheet>& sheets, const PlanFile& file)
-      : question_(question), config_(config), sheets_(sheets), file_(file) {}
+                const std::vector<DeviceSheet>& sheets, const PlanFile& file, bool all_degrees)
+      : question_(question),
+        config_(config),
+        sheets_(sheets),
+        file_(file),
+        all_degrees_(all_degrees) {}
 
   bool run(const DeviceSheet& sheet) {
     for (EstimateSettings& settings : settings_noted(file_)) {
@@ -227,7 +231,7 @@ class EstimateAgain {
  private:
   bool is_found(const EstimateSettings& settings) {
     if (!estimate(settings) || !reproduces(question_, file_)) return false;
-    if (!widen(settings)) estimate(settings);
+    if (all_degrees_ && !widen(settings)) estimate(settings);
     return true;
   }
 
@@ -319,6 +323,7 @@ class EstimateAgain {
   const Loaded<Json>& config_;
   const std::vector<DeviceSheet>& sheets_;
   const PlanFile& file_;
+  bool all_degrees_;
   std::map<std::pair<std::string, std::string>, Kept> kept_;
 };
 
@@ -327,7 +332,7 @@ const std::string kDiffers =
     "version";
 
 PlanQuestion from_estimate(const PlanFile& file, const std::string& path,
-                           const Loaded<Json>& config) {
+                           const Loaded<Json>& config, bool all_degrees) {
   PlanQuestion again{"", start(file)};
   const std::vector<DeviceSheet> sheets = shipped_devices();
   const DeviceSheet* sheet = shipped(sheets, file.cluster.device);
@@ -344,7 +349,7 @@ PlanQuestion from_estimate(const PlanFile& file, const std::string& path,
     if (!cluster.why_not.empty()) return {cluster.why_not, {}};
     again.question.cluster.value = read_cluster(cluster.json.value, file.cluster_file.path);
   }
-  if (!EstimateAgain(again.question, config, sheets, file).run(*sheet)) {
+  if (!EstimateAgain(again.question, config, sheets, file, all_degrees).run(*sheet)) {
     return {file.profile.path + " and the datasheet of " + sheet->name + kDiffers, {}};
   }
   return again;
@@ -383,13 +388,15 @@ PlanQuestion measured_question_of(const PlanFile& file, const std::string& path,
   return again;
 }
 
-PlanQuestion question_of(const PlanFile& file, const std::string& path) {
+PlanQuestion question_of(const PlanFile& file, const std::string& path, bool all_degrees) {
   if (!file.plan.has_even_batch()) {
     return {"its micro-batches differ in shape, and only even batches can be asked about", {}};
   }
   const Reread profile = reread(file.profile, path);
   if (!profile.why_not.empty()) return {profile.why_not, {}};
-  if (is_model_config(profile.json.value)) return from_estimate(file, path, profile.json);
+  if (is_model_config(profile.json.value)) {
+    return from_estimate(file, path, profile.json, all_degrees);
+  }
   PlanQuestion again = measured_question_of(file, path, "", "");
   if (!again.why_not.empty() || reproduces(again.question, file)) return again;
   return {file.profile.path + " and " + file.cluster_file.path + kDiffers, {}};

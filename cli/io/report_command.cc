@@ -1,11 +1,10 @@
 // A command for one plan is the question as it was typed, without the options that the plan's own
-// pins replace, and with these pins. Words are quoted for a shell. The trainer in the last command
+// pins replace, and with these pins. The trainer in the last command
 // is the first whose exporter takes the plan, the preferred one before others.
 #include "cli/io/report_command.h"
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <string_view>
 #include <vector>
 
@@ -48,29 +47,6 @@ Arguments kept(const Arguments& arguments) {
 }
 
 }  // namespace
-
-std::string shell_word(const std::string& argument) {
-  constexpr std::string_view kPlain = "_-./=,:@%+";
-  const bool plain = std::all_of(argument.begin(), argument.end(), [&](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || kPlain.find(c) != kPlain.npos;
-  });
-  if (plain && !argument.empty()) return argument;
-  std::string text = "'";
-  for (const char c : argument) {
-    if (c == '\'') {
-      text += R"('\'')";
-    } else {
-      text += c;
-    }
-  }
-  return text + "'";
-}
-
-std::string command_of(const std::string& verb, const Arguments& arguments) {
-  std::string text = "penstock " + verb;
-  for (const std::string& argument : arguments) text += ' ' + shell_word(argument);
-  return text;
-}
 
 std::string command_for(const Plan& plan, const Arguments& arguments) {
   Arguments all = kept(arguments);

@@ -5,15 +5,10 @@
 #include <string>
 
 #include "cli/io/answer.h"
+#include "cli/io/shell_word.h"
 #include "core/values/plan_file.h"
 
 namespace penstock {
-
-// An argument as a POSIX shell takes it, quoted where it must be.
-std::string shell_word(const std::string& argument);
-
-// "penstock report plan.json -o report.html"
-std::string command_of(const std::string& verb, const Arguments& arguments);
 
 // Where the commands put plan 1 of a search.
 inline constexpr const char* kPlanFile = "plan.json";

@@ -169,9 +169,12 @@ std::int64_t parse_tokens(const std::string& option, const std::string& text) {
   const std::size_t e = std::min(text.find_first_of("eE"), text.size());  // "15e12"
   const std::string_view power = std::string_view(text).substr(std::min(e + 1, text.size()));
   int zeros = text.empty() ? 0 : zeros_of(text.back());
-  const bool is_power = std::from_chars(power.data(), power.data() + power.size(), zeros).ptr ==
-                            power.data() + power.size() &&
-                        !power.empty() && zeros >= 0 && zeros <= 18;
+  constexpr int kMostZeros = 18;
+  int exponent = 0;
+  const auto [end, error] = std::from_chars(power.data(), power.data() + power.size(), exponent);
+  const bool is_power = error == std::errc{} && end == power.data() + power.size() &&
+                        exponent >= 0 && exponent <= kMostZeros;
+  if (is_power) zeros = exponent;
   const std::size_t digits = is_power ? e : text.size() - (zeros > 0 ? 1 : 0);
   const auto tokens = whole(std::string_view(text).substr(0, digits), zeros);
   if (const std::string plain = tokens ? "" : plain_tokens(text); !plain.empty()) {

@@ -10,6 +10,7 @@
 
 #include "cli/io/progress.h"
 #include "cli/options/field_words.h"
+#include "cli/options/number_spellings.h"
 #include "cli/options/option_aliases.h"
 #include "cli/options/options.h"
 #include "cli/options/parse.h"
@@ -80,7 +81,7 @@ std::vector<std::string> known_keys() {
 std::string lists_in(const SearchOptions& given) {
   std::string out;
   const auto add = [&out](std::string_view key, const std::string& value) {
-    if (value.find(',') == std::string::npos) return;
+    if (value.find(',') == std::string::npos || !without_thousands(value, ',').empty()) return;
     out += fmt::format("{}--vary {}={}", out.empty() ? "" : " ", field_word(key), value);
   };
   for (const std::string& pin : given.pins) {
@@ -125,8 +126,8 @@ std::vector<Axis> axes_of(const std::vector<std::string>& vary, const SearchOpti
                  : !schedule.empty() ? fmt::format("write --vary schedule={}", text)
                                      : "write for example --vary mbs=1,2,4");
     }
-    if (const std::size_t blank = text.find(' ');
-        blank != std::string::npos && text.find('=', blank) != std::string::npos) {
+    if (const std::size_t blank = text.find(' '); blank != std::string::npos && equals < blank &&
+                                                  text.find('=', blank) != std::string::npos) {
       bad_option("--vary", fmt::format("'{}' holds several", text),
                  fmt::format("each has its own: --vary {} --vary {}", text.substr(0, blank),
                              text.substr(blank + 1)));

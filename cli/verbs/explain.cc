@@ -199,7 +199,7 @@ Answer run_explain(const Arguments& arguments, Screen screen) {
   Loaded<PlanFile> plan = slow.given() ? load_plan(path) : load_plan_to_draw(path);
   require_tokens(tokens, plan.value.plan);
   cost.set_price(plan.value);
-  PlanQuestion asked = question_of(plan.value, plan.file.path);
+  PlanQuestion asked = question_of(plan.value, plan.file.path, why_not_text.has_value());
   // Plan files of before 2026-11-23 do not hold it.
   if (!plan.value.flops && asked.why_not.empty()) {
     plan.value.flops = model_flops_of(asked.question, plan.value.plan);

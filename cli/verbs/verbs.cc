@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/io/shell_word.h"
 #include "cli/verbs/verb_called.h"
 #include "core/values/error.h"
 #include "report/words.h"
@@ -63,11 +64,10 @@ void refuse_late_verb(const Arguments& arguments) {
   const bool is_name = !first.starts_with('-') && first.find_first_of("./") == std::string::npos;
   const auto verb = std::find_if(arguments.begin(), arguments.end(), is_verb);
   if (is_name || verb == arguments.end()) return;
-  Arguments ordered{*verb};
-  ordered.insert(ordered.end(), arguments.begin(), verb);
-  ordered.insert(ordered.end(), verb + 1, arguments.end());
-  throw_bad_input(fmt::format("the verb comes first, before '{}'\nhelp: write penstock {}", first,
-                              joined(ordered, " ")));
+  Arguments others(arguments.begin(), verb);
+  others.insert(others.end(), verb + 1, arguments.end());
+  throw_bad_input(fmt::format("the verb comes first, before '{}'\nhelp: write {}", first,
+                              command_of(*verb, others)));
 }
 
 const Verb& verb_named(const std::string& name) {

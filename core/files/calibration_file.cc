@@ -50,6 +50,9 @@ void fields_of(Fields& fields, FieldsOf<Fields, Posterior>& posterior) {
   fields("run_to_run", posterior.run_to_run, 0.0, kMostFactor);
   fields("degrees", posterior.degrees, 1, kMostRuns);
   fields("covariance", posterior.covariance, -kMost, kMost);
+  if constexpr (Fields::kReads) {
+    static_cast<void>(need_elements(fields.reader(), "fitted_on", "what some runs were of"));
+  }
   fields("fitted_on", posterior.fitted_on);
   if constexpr (Fields::kReads) {
     if (posterior.covariance.size() != kStepTerms * kStepTerms) {
@@ -58,7 +61,6 @@ void fields_of(Fields& fields, FieldsOf<Fields, Posterior>& posterior) {
           .fail("expected " + std::to_string(kStepTerms * kStepTerms) + " numbers, got " +
                 std::to_string(posterior.covariance.size()));
     }
-    static_cast<void>(need_elements(fields.reader(), "fitted_on", "what some runs were of"));
   }
 }
 

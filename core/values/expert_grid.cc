@@ -39,13 +39,17 @@ std::string why_no_expert_grid(const Plan& plan) {
   }
   if (std::string why = why_not_placed(plan); !why.empty()) return why;
   const int group = plan.shard_group * plan.tensor;
-  if (group > 0 && group % ranks != 0 && ranks % group != 0) {
+  if (group > 0 && !hold_whole_experts(group, ranks)) {
     return "groups of " + text(plan.shard_group) + " shards do not hold whole experts of EP " +
            text(plan.expert);
   }
   if (has_equal_micro_batches(plan)) return "";
   return "EP " + text(plan.expert) +
          " needs the same micro-batches in every replica: its tokens meet in every layer";
+}
+
+bool hold_whole_experts(int devices, int ranks) {
+  return devices % ranks == 0 || ranks % devices == 0;
 }
 
 std::string expert_words(const Plan& plan) {

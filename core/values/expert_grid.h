@@ -12,6 +12,10 @@ namespace penstock {
 // tp-cp-ep-dp-pp has them (core/parallel_state.py).
 std::string why_no_expert_grid(const Plan& plan);
 
+// Whether so many neighbours, which hold parts of the same weights, have whole experts between them
+// where `ranks` of them have all.
+bool hold_whole_experts(int devices, int ranks);
+
 // "EP 8", "EP 8 x ETP 2"; empty where every rank has its part of all experts.
 std::string expert_words(const Plan& plan);
 

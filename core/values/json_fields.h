@@ -138,8 +138,10 @@ class ReadFields {
   explicit ReadFields(JsonReader& reader) : reader_(&reader) {}
 
   void format(const char* name) {
+    const std::string wanted = "\"" + std::string(name) + "\"";
+    if (!reader_->has("format")) reader_->fail("the key \"format\" is missing: " + wanted);
     const JsonReader found = reader_->at("format");
-    if (found.string() != name) found.expected("\"" + std::string(name) + "\"");
+    if (found.string() != name) found.expected(wanted);
   }
   template <class T, class... Bounds>
   void operator()(const std::string& key, T& value, const Bounds&... bounds) {
@@ -212,10 +214,12 @@ class ReadFields {
   template <class Enum, std::size_t N>
   static Enum named(const JsonReader& reader, const std::array<std::string_view, N>& names) {
     const std::string text = reader.string();
+    std::string known;
     for (std::size_t i = 0; i < N; ++i) {
       if (names[i] == text) return static_cast<Enum>(i);
+      known += (i == 0 ? "" : ", ") + std::string(names[i]);
     }
-    reader.fail("there is no such word here");
+    reader.expected("one of " + known);
   }
 
   JsonReader* reader_;

@@ -4,6 +4,7 @@
 #include <string>
 
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 
 #include "cli/io/text_file.h"
 #include "core/values/json_reader.h"
@@ -54,6 +55,9 @@ TEST_CASE("a neighbour is a file of the kind that is read") {
   CHECK(near_file(files.path("modle"), true, true) == "did you mean 'near_files/model'?");
   CHECK(near_file(files.path("modle"), true, false).empty());
   CHECK(near_file("no_such_folder/run.sh", false, false).empty());
+  // A pipe is not read: nobody may ever write to it.
+  REQUIRE(mkfifo(files.path("clusters.json").c_str(), 0600) == 0);
+  CHECK(near_file(files.path("cluster.json"), true, false).empty());
 }
 
 TEST_CASE("where nothing is near, files of the kind are named") {
@@ -65,18 +69,22 @@ TEST_CASE("where nothing is near, files of the kind are named") {
 
 TEST_CASE("a model that lies with the program is found by its words") {
   const std::string small = "data/models/llama-3-8b.json", large = "data/models/llama-2-70b.json";
-  CHECK(shipped_models("llama3-8b") == small);
-  CHECK(shipped_models("Llama-3-8B.json") == small);
-  CHECK(shipped_models("meta-llama/Llama-2-70b-chat-hf") == large);
-  CHECK(shipped_models("meta-llama/Llama-2-70b-hf/config.json") == large);
+  CHECK(shipped_models("llama3-8b").paths == small);
+  CHECK(shipped_models("Llama-3-8B.json").paths == small);
+  CHECK(shipped_models("meta-llama/Llama-2-70b-chat-hf").paths == large);
+  CHECK(shipped_models("meta-llama/Llama-2-70b-hf/config.json").paths == large);
   // Two have these words in this order.
-  CHECK(shipped_models("llama-70b") == large + " or data/models/llama-3-70b.json");
+  CHECK(shipped_models("llama-70b").paths == large + " or data/models/llama-3-70b.json");
   // Other models, whose names are as near as a letter.
-  CHECK(shipped_models("meta-llama/Llama-3.1-8B").empty());
-  CHECK(shipped_models("gpt2-xl").empty());
-  CHECK(shipped_models("8b").empty());
-  CHECK(shipped_models("config.json").empty());
-  CHECK(shipped_models("").empty());
+  CHECK(shipped_models("meta-llama/Llama-3.1-8B").paths.empty());
+  CHECK(shipped_models("gpt2-xl").paths.empty());
+  CHECK(shipped_models("8b").paths.empty());
+  CHECK(shipped_models("config.json").paths.empty());
+  CHECK(shipped_models("").paths.empty());
+  CHECK(shipped_models("llama3-8b").is_it);
+  // DeepSeek-V2 is another model than its small one.
+  CHECK(shipped_models("deepseek-ai/DeepSeek-V2").paths == "data/models/deepseek-v2-lite.json");
+  CHECK_FALSE(shipped_models("deepseek-ai/DeepSeek-V2").is_it);
 }
 
 TEST_CASE("a file that is none of what an option takes is said to be what it is") {

@@ -181,7 +181,8 @@ TEST_CASE("a plan's question is asked again with all degrees that are searched")
   const Loaded<PlanFile> plan =
       plan_in(folder, {"predict", "data/models/deepseek-v2-lite.json", "--device", "h200-sxm",
                        "--layout", "TP=2 DP=4 mbs=1 gb=8 zero1=on"});
-  const PlanQuestion again = question_of(plan.value, plan.file.path);
+  constexpr bool kAllDegrees = true;
+  const PlanQuestion again = question_of(plan.value, plan.file.path, kAllDegrees);
   REQUIRE(again.why_not == "");
   const ModelProfile& profile = again.question.profile.value;
   const std::vector<int> contexts = measured_context_degrees(profile, plan.value.plan.device);

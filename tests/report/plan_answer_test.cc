@@ -178,7 +178,8 @@ TEST_CASE("where an estimate of the memory may be too small, a plan with room is
   CHECK_FALSE(says("Memory may be"));  // 30 of 40 GiB
   for (RankedPlan& ranked : result.best) ranked.evaluation.ranks[0] = tests::rank(80, 38);
   CHECK(
-      says("up to 7 % above the estimate, as in published runs; --reserve-gib 3 leaves room for "
+      says("up to 7 % above the estimate, as in published runs; --reserve-gib 3 asks for plans "
+           "with room for "
            "that. "));
   result.best[1].evaluation.ranks[0] = tests::rank(80, 30);
   result.best[1].evaluation.step_time = std::chrono::milliseconds(103);

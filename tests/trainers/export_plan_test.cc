@@ -14,6 +14,7 @@
 #include "core/values/architecture.h"
 #include "core/values/json.h"
 #include "tests/trainers/plan_of_layers.h"
+#include "trainers/exports/export_parts.h"
 #include "trainers/pytorch/pipeline_csv.h"
 #include "trainers/trainer_table.h"
 
@@ -133,6 +134,32 @@ TEST_CASE("Megatron-LM's flags follow placement, sharding and recompute") {
   file.plan.recompute = "offload";
   CHECK(exported(file, "megatron", "0.20").why_not ==
         "Megatron-LM has no recompute mode 'offload'");
+}
+
+TEST_CASE("without sequence parallelism where the trainer can, and said where it cannot") {
+  PlanFile file = plan_with(2, 1, 4, {0, 3, 6});
+  file.plan.tensor = 2;
+  const auto megatron = [&](const ExportRequest& request) {
+    return exported(file, "megatron", "0.20", request);
+  };
+  const auto has_flag = [](const Export& answer) {
+    return flags_of(text_of(answer, "megatron_args.sh")).count("--sequence-parallel") == 1;
+  };
+  CHECK(has_flag(megatron({})));
+  file.estimate_options = {{"sequence-parallelism", "off"}};
+  CHECK_FALSE(has_flag(megatron({})));
+  ExportRequest experts;
+  experts.model.emplace();
+  experts.model->json = Json::object();
+  experts.model->architecture.experts.emplace();
+  CHECK(is_sequence_parallel(file, experts));  // Megatron-LM refuses experts without it
+  CHECK(text_of(exported(file, "torchtitan", "head"), "penstock_plan.py")
+            .find("config.parallelism.enable_sequence_parallel = False\n") != std::string::npos);
+  const Export release = exported(file, "torchtitan", "0.2");
+  REQUIRE_FALSE(release.notes.empty());
+  CHECK(std::any_of(release.notes.begin(), release.notes.end(), [](const std::string& note) {
+    return note.find("which torchtitan 0.2 always has where TP > 1") != std::string::npos;
+  }));
 }
 
 TEST_CASE("recompute in some layers of each stage is Megatron-LM's block where it is one number") {

@@ -23,9 +23,11 @@ Export refused(std::string why, std::optional<Plan> nearest = {});
 
 // Whether gradients are summed up in 32 bits beside parameters of 16, as the plan's prices have it.
 bool sums_gradients_in_32_bits(const PlanFile& plan);
-// Norms and residuals are divided over the ranks of TP, unless it was planned without; Megatron-LM
-// refuses experts without it.
-bool is_sequence_parallel(const PlanFile& file);
+// Whether the plan has TP > 1 and was priced without sequence parallelism.
+bool is_without_sequence_parallelism(const PlanFile& file);
+// Whether Megatron-LM divides norms and residuals over the ranks of TP: as planned, but models with
+// experts always, since it refuses them without.
+bool is_sequence_parallel(const PlanFile& file, const ExportRequest& request);
 bool has_16_bits(const ExportRequest& request);
 
 }  // namespace penstock

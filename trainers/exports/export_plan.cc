@@ -88,11 +88,17 @@ Export refused(std::string why, std::optional<Plan> nearest) {
   return answer;
 }
 
-bool is_sequence_parallel(const PlanFile& file) {
+bool is_without_sequence_parallelism(const PlanFile& file) {
   const auto& asked = file.estimate_options;
-  const bool is_off = std::find(asked.begin(), asked.end(),
-                                EstimateOption{"sequence-parallelism", "off"}) != asked.end();
-  return file.plan.tensor > 1 && (!is_off || file.plan.expert > 1);
+  return file.plan.tensor > 1 &&
+         std::find(asked.begin(), asked.end(), EstimateOption{"sequence-parallelism", "off"}) !=
+             asked.end();
+}
+
+bool is_sequence_parallel(const PlanFile& file, const ExportRequest& request) {
+  const bool has_experts =
+      file.plan.expert > 1 || (request.model && request.model->architecture.experts);
+  return file.plan.tensor > 1 && (has_experts || !is_without_sequence_parallelism(file));
 }
 
 bool sums_gradients_in_32_bits(const PlanFile& plan) {

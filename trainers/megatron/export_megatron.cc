@@ -117,7 +117,7 @@ std::string plan_args(const PlanFile& file, const ExportRequest& request,
   const Plan& plan = file.plan;
   Flags flags;
   flags.add("--tensor-model-parallel-size", plan.tensor);
-  if (is_sequence_parallel(file)) flags.add("--sequence-parallel");
+  if (is_sequence_parallel(file, request)) flags.add("--sequence-parallel");
   if (plan.context > 1) {
     flags.add("--context-parallel-size", plan.context);
     flags.add("--cp-comm-type", communication_of(plan.context_kind));
@@ -216,8 +216,14 @@ std::string megatron_layout(const PlanFile& file) {
   return model ? layout_of(file, *model) : "";
 }
 
-std::vector<std::string> megatron_notes(const PlanFile& file) {
+std::vector<std::string> megatron_notes(const PlanFile& file, const ExportRequest& request) {
   std::vector<std::string> notes;
+  if (is_without_sequence_parallelism(file) && is_sequence_parallel(file, request)) {
+    notes.emplace_back(
+        "the plan was made without sequence parallelism, which Megatron-LM demands of models with "
+        "experts where TP > 1: it is switched on here, and time and memory differ from what was "
+        "predicted");
+  }
   const auto model = model_layers(file.section_names);
   for (int s = 0; model && s + 1 < file.plan.stages(); ++s) {
     if (layers_of_stage(*model, file.plan, s).back == 0) continue;
@@ -241,7 +247,7 @@ Export export_megatron(const PlanFile& file, const ExportRequest& request, const
            plan_args(file, request, *model_layers(file.section_names)) +
            model_args(model ? &*model : nullptr) + trial_args(request)});
   add_job_files(answer, file, request, job_words(file.plan));
-  answer.notes = megatron_notes(file);
+  answer.notes = megatron_notes(file, request);
   if (!model) {
     answer.notes.emplace_back(
         "MODEL_ARGS is empty, since a profile does not hold the model's sizes: add --model "

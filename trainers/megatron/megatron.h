@@ -19,7 +19,7 @@ Export export_megatron(const PlanFile& plan, const ExportRequest& request, const
 bool needs_megatron_fsdp(const Plan& plan);
 // The cuts as Megatron-LM's layout string; what is to be said of them.
 std::string megatron_layout(const PlanFile& plan);
-std::vector<std::string> megatron_notes(const PlanFile& plan);
+std::vector<std::string> megatron_notes(const PlanFile& plan, const ExportRequest& request);
 
 LintReport lint_megatron(std::string_view text, const std::string& file,
                          const LintRequest& request);

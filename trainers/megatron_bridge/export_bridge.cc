@@ -36,7 +36,7 @@ std::string fields_of(const PlanFile& file, const ExportRequest& request) {
   };
   const auto boolean = [](bool value) { return value ? "True" : "False"; };
   set("model.tensor_model_parallel_size", plan.tensor);
-  set("model.sequence_parallel", boolean(is_sequence_parallel(file)));
+  set("model.sequence_parallel", boolean(is_sequence_parallel(file, request)));
   set("model.pipeline_model_parallel_size", plan.pipeline);
   if (plan.pipeline > 1) {
     set("model.pipeline_model_parallel_layout", '"' + megatron_layout(file) + '"');
@@ -149,7 +149,7 @@ Export export_megatron_bridge(const PlanFile& file, const ExportRequest& request
       "# It needs PyTorch, Transformer Engine and Megatron-LM: NVIDIA's NeMo image holds them.\n"
       "pip install megatron-bridge\n";
   add_job_files(answer, file, request, words);
-  answer.notes = megatron_notes(file);
+  answer.notes = megatron_notes(file, request);
   return answer;
 }
 

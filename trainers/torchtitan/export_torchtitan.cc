@@ -217,6 +217,9 @@ std::string python_fields(const PlanFile& file, const ExportRequest& request,
   }
   if (plan.context > 1) set("parallelism.context_parallel_degree", number(plan.context));
   set("parallelism.tensor_parallel_degree", number(plan.tensor));
+  if (is_without_sequence_parallelism(file)) {
+    set("parallelism.enable_sequence_parallel", "False");
+  }
   set("parallelism.pipeline_parallel_degree", number(plan.pipeline));
   if (plan.pipeline > 1) {
     set("training.disable_cuda_graphs", "True");  // else it refuses pipelines
@@ -304,6 +307,12 @@ void add_notes(Export& answer, const PlanFile& file, const ExportRequest& reques
         "with DP = 1 torchtitan 0.2 has no mixed precision: dtype = \"bfloat16\" holds parameters, "
         "gradients and optimizer state in 16 bits, which changes the arithmetic and takes less "
         "memory than predicted; head keeps 32 bits");
+  }
+  if (is_without_sequence_parallelism(file) && !version.is_python) {
+    answer.notes.push_back(fmt::format(
+        "the plan was made without sequence parallelism, which torchtitan {} always has where TP > "
+        "1: time and memory differ from what was predicted (head can do without)",
+        request.version));
   }
   if (request.precision == "float16") {
     answer.notes.emplace_back(

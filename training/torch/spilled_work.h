@@ -22,6 +22,7 @@ struct SpilledMemory {
   std::size_t host = 0;  // pools of all stages, and room for gradients on their way
 };
 
+// On one rank, which reduces and gathers nothing (runtime_bridge/plan_support.cc refuses others).
 class SpilledWork : public TorchWork {
  public:
   // `state` is laid out for `setup` and filled; both outlive it, and so does `data`.
