@@ -64,9 +64,9 @@ GroupQueue::GroupQueue(const PlanInputs& inputs, const SearchRequest& request,
 }
 
 void GroupQueue::push_version(std::size_t groups) {
-  versions_.push_back(
-      {groups, std::make_shared<const Known>(Known{tally_.incumbents, tally_.contenders.slowest(),
-                                                   tally_.contenders_of_more_chunks.slowest()})});
+  versions_.push_back({groups, std::make_shared<const KnownPlans>(
+                                   KnownPlans{tally_.incumbents, tally_.contenders.slowest(),
+                                              tally_.contenders_of_more_chunks.slowest()})});
 }
 
 void GroupQueue::run() {
@@ -124,7 +124,7 @@ std::optional<GroupQueue::Task> GroupQueue::take() {
 }
 
 // The newest after at most so many groups. What tasks know only grows from one to the next.
-std::shared_ptr<const Known> GroupQueue::version_of(std::size_t groups) {
+std::shared_ptr<const KnownPlans> GroupQueue::version_of(std::size_t groups) {
   while (versions_.size() > 1 && versions_[1].groups <= groups) versions_.pop_front();
   return versions_.front().known;
 }

@@ -70,11 +70,11 @@ class GroupQueue {
   // What is known after so many groups.
   struct Version {
     std::size_t groups = 0;
-    std::shared_ptr<const Known> known;
+    std::shared_ptr<const KnownPlans> known;
   };
   struct Task {
     std::size_t group = 0;
-    std::shared_ptr<const Known> known;
+    std::shared_ptr<const KnownPlans> known;
   };
 
   void work(bool leads);
@@ -83,7 +83,7 @@ class GroupQueue {
   void merge_waiting();
   void merge(const GroupResult& result);
   void push_version(std::size_t groups);
-  std::shared_ptr<const Known> version_of(std::size_t groups);
+  std::shared_ptr<const KnownPlans> version_of(std::size_t groups);
   void report();
   void ask();
 

@@ -342,8 +342,8 @@ std::string why_not_worked_out(const Plan& plan) {
 }
 
 GroupResult search_group(const PlanInputs& inputs, const SearchRequest& request,
-                         const SearchSpace& space, const CandidateGroup& group, const Known& known,
-                         SearchShared& shared) {
+                         const SearchSpace& space, const CandidateGroup& group,
+                         const KnownPlans& known, SearchShared& shared) {
   GroupWork work(inputs, request, space, group, known, shared);
   return GroupSearch(work).run();
 }

@@ -85,7 +85,7 @@ inline constexpr std::int64_t kMostArrangedInBook = std::int64_t{1} << 13;
 std::string why_not_worked_out(const Plan& plan);
 
 // What a search knows when it takes up a group.
-struct Known {
+struct KnownPlans {
   Incumbents incumbents;
   // So many contenders take no longer that a slower one is not kept: of few chunks, and of more.
   Duration slowest_contender = Duration::max(), slowest_of_more_chunks = Duration::max();
@@ -104,7 +104,7 @@ struct GroupResult {
 // `known`: when the group was taken up; its own finds count within it as well.
 // `bounds` false replays every candidate that fits.
 GroupResult search_group(const PlanInputs& inputs, const SearchRequest& request,
-                         const SearchSpace& space, const CandidateGroup& group, const Known& known,
-                         SearchShared& shared);
+                         const SearchSpace& space, const CandidateGroup& group,
+                         const KnownPlans& known, SearchShared& shared);
 
 }  // namespace penstock

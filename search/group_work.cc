@@ -46,7 +46,7 @@ bool may_deadlock(const ExecutorModel& executor) {
 
 GroupWork::GroupWork(const PlanInputs& of_inputs, const SearchRequest& of_request,
                      const SearchSpace& of_space, const CandidateGroup& of_group,
-                     const Known& known, SearchShared& of_shared)
+                     const KnownPlans& known, SearchShared& of_shared)
     : inputs(of_inputs),
       request(of_request),
       space(of_space),

@@ -25,7 +25,7 @@ inline constexpr Bytes kNoMemory{};
 struct GroupWork {
   // Keeps all of them by reference.
   GroupWork(const PlanInputs& of_inputs, const SearchRequest& of_request,
-            const SearchSpace& of_space, const CandidateGroup& of_group, const Known& known,
+            const SearchSpace& of_space, const CandidateGroup& of_group, const KnownPlans& known,
             SearchShared& of_shared);
   GroupWork(const GroupWork&) = delete;
   GroupWork& operator=(const GroupWork&) = delete;

@@ -42,7 +42,7 @@ Duration least_by_memory(GroupWork& work) {
 
 void order_by_memory(const PlanInputs& inputs, const SearchRequest& request,
                      const Incumbents& incumbents, SearchShared& shared, SearchSpace& space) {
-  const Known known{incumbents};
+  const KnownPlans known{incumbents};
   std::vector<std::pair<Duration, std::size_t>> order(space.groups.size());
   in_parallel(request.threads, order.size(), [&](std::size_t i) {
     GroupWork work(inputs, request, space, space.groups[i], known, shared);
