@@ -213,20 +213,24 @@ std::string simpler_of(const SearchResult& result, const std::vector<std::size_t
   return fmt::format("Nearly as fast and simpler: {}; a step takes {} longer.", what, longer);
 }
 
-// The first plan with room for what estimates of memory were too small by, if plan 1 has none.
+// Whether plan 1 has no room for what estimates of memory were too small by.
+bool may_not_fit(const SearchResult& result, const PlanAnswer& about) {
+  return about.memory_is_estimated && !fits_with_margin(result.best.front().evaluation);
+}
+
+// The first plan with such room, if plan 1 has none.
 std::optional<std::size_t> roomier_of(const SearchResult& result, const PlanAnswer& about) {
-  if (!about.memory_is_estimated || fits_with_margin(result.best.front().evaluation)) return {};
+  if (!may_not_fit(result, about)) return {};
   return roomier_plan(result.best);
 }
 
 std::string memory_risk_of(const SearchResult& result, const std::vector<std::size_t>& rows,
                            const PlanAnswer& about) {
-  const Evaluation& best = result.best.front().evaluation;
-  if (!about.memory_is_estimated || fits_with_margin(best)) return "";
+  if (!may_not_fit(result, about)) return "";
   const auto place = roomier_of(result, about);
   if (!place) {
     return fmt::format("{}; --reserve-gib {} asks for plans with room for that.",
-                       memory_risk_words(), reserve_with_margin(best));
+                       memory_risk_words(), reserve_with_margin(result.best.front().evaluation));
   }
   return fmt::format("{}; {} would fit, {} slower.", memory_risk_words(),
                      name_of(result, rows, *place), longer_of(result, *place));
