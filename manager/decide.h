@@ -20,6 +20,7 @@ struct JobRules {
   std::vector<PlanPage> pages;       // of the book, ascending by GPUs; one at least
   std::vector<std::string> types{};  // of devices, where the book counts them
   Duration write{};                  // of a checkpoint, until it is measured
+  int processors = 0;                // of the one machine on which all ranks run; 0: of several
   bool advised = false;              // SlowAdvised follows when ranks are found to be slow
 };
 

@@ -1,13 +1,8 @@
 // When a generation ends, the time until the next one's first step is predicted, and compared once
 // that step is done: until all ranks have ended, by the way in which they end, as they took the
-// last times; the start, as it took so many ranks the last times; and a step of the plan that will
-// run. Of ends the median of the last five counts, which forgives two odd ones. Starts grow longer
-// and shorter with what else the machines do, so their median is taken times what the last two took
-// over theirs, of as many ranks or not: 75 of 83 starts of tests/manager/first_steps.py and
-// chaos.py were within 20 % of that, 71 of the mean of the last two of as many ranks.
+// last times; the start, from what the starts before have taken (start_times.h); and a step of the
+// plan that will run. Of ends the median of the last five counts, which forgives two odd ones.
 #include <algorithm>
-#include <cstdlib>
-#include <numeric>
 
 #include "manager/decider.h"
 
@@ -66,18 +61,8 @@ Duration Decider::time_to_end() const {
   return assumed_end(way) + ChangeTimes::typical(later).value_or(Duration{});
 }
 
-// As with the number of ranks that is nearest, and as busy as the machines were the last times.
 std::optional<Duration> Decider::time_to_start(int ranks) const {
-  const std::vector<ChangeTimes::Start>& starts = decision_.next.change_times.starts;
-  const auto nearest = std::ranges::min_element(
-      starts, {}, [&](const ChangeTimes::Start& start) { return std::abs(start.ranks - ranks); });
-  if (nearest == starts.end()) return std::nullopt;
-  const std::optional<Duration> typical = ChangeTimes::typical(nearest->times);
-  if (!typical) return std::nullopt;
-  const std::vector<double>& loads = decision_.next.change_times.loads;
-  if (loads.empty()) return typical;
-  const double sum = std::accumulate(loads.begin(), loads.end(), 0.0);
-  return scaled(*typical, sum / static_cast<double>(loads.size()));
+  return expected_start(decision_.next.change_times.starts, ranks, rules_.processors);
 }
 
 void Decider::expect_first_step() {
@@ -87,7 +72,8 @@ void Decider::expect_first_step() {
   if (ends) return next().expected.reset();
   ExpectedStep expected;
   expected.since = now_;
-  expected.time = time_to_end();
+  expected.end = time_to_end();
+  expected.time = expected.end;
   if (const std::optional<ChosenPlan> chosen = plan_to_start(rules_, next(), now_)) {
     const auto start = time_to_start(static_cast<int>(chosen->ranks.size()));
     expected.time += start ? *start + chosen->step() : rules_.job.restart;
@@ -138,19 +124,11 @@ void Decider::learn_end() {
 }
 
 void Decider::learn_start(Duration first_step) {
-  const int ranks = static_cast<int>(generation().ranks.size());
-  std::vector<ChangeTimes::Start>& starts = next().change_times.starts;
-  auto known = std::ranges::lower_bound(starts, ranks, {}, &ChangeTimes::Start::ranks);
-  if (known == starts.end() || known->ranks != ranks) known = starts.insert(known, {ranks, {}});
   const Duration took = now_ - generation().started - first_step;
   if (took <= Duration{}) return;  // the clock was put back
-  learn(known->times, took);
-  if (known->times.size() < 2) return;  // nothing to compare it with
-  std::vector<double>& loads = next().change_times.loads;
-  const double load = static_cast<double>(known->times.back().count()) /
-                      static_cast<double>(ChangeTimes::typical(known->times)->count());
-  loads.push_back(std::clamp(load, 1.0 / ChangeTimes::kMostLoad, ChangeTimes::kMostLoad));
-  if (loads.size() > ChangeTimes::kLoads) loads.erase(loads.begin());
+  std::vector<MeasuredStart>& starts = next().change_times.starts;
+  starts.push_back({static_cast<int>(generation().ranks.size()), took});
+  if (starts.size() > MeasuredStart::kRemembered) starts.erase(starts.begin());
 }
 
 void Decider::compare_expectation() {
@@ -158,8 +136,13 @@ void Decider::compare_expectation() {
   const ExpectedStep expected = *next().expected;
   next().expected.reset();
   if (expected.waited) return;
+  const Duration ended = generation().started - expected.since;
   log("measure", "The first step was done " + to_text(now_ - expected.since) +
-                     " after the change had begun; " + to_text(expected.time) + " were expected.");
+                     " after the change had begun; " + to_text(expected.time) +
+                     " were expected. Until the ranks were started it was " + to_text(ended) +
+                     " (" + to_text(expected.end) + " expected), from there on " +
+                     to_text(now_ - generation().started) + " (" +
+                     to_text(expected.time - expected.end) + ").");
 }
 
 }  // namespace penstock

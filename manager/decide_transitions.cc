@@ -238,7 +238,10 @@ void Decider::start_again(const Stopping& stopping) {
   for (int i = 2; i < next().failures && pause < limits_.longest_pause; ++i) pause *= 2;
   pause = std::min(pause, limits_.longest_pause);
   next().pause_until = now_ + pause;
-  if (next().expected) next().expected->time += pause;
+  if (next().expected) {
+    next().expected->time += pause;
+    next().expected->end += pause;
+  }
   next().why = "pausing after " + count_of(next().failures, "failure") + " in a row";
   log("pause", "The job starts again in " + to_text(pause) + ", after " +
                    count_of(next().failures, "failure") + " without a new checkpoint.");

@@ -133,15 +133,16 @@ void fields_of(Fields& fields, FieldsOf<Fields, TailoredPlan>& tailored) {
 }
 
 template <class Fields>
-void fields_of(Fields& fields, FieldsOf<Fields, ChangeTimes::Start>& start) {
+void fields_of(Fields& fields, FieldsOf<Fields, MeasuredStart>& start) {
   fields("ranks", start.ranks, 0, kMostGpus);
-  fields("times", start.times, 1, kMost);
+  fields("time_ns", start.time, 1, kMost);
 }
 
 template <class Fields>
 void fields_of(Fields& fields, FieldsOf<Fields, ExpectedStep>& expected) {
   fields("since_ns", expected.since);
   fields("time_ns", expected.time);
+  fields.later("end_ns", expected.end);
   fields("waited", expected.waited);
 }
 
@@ -178,8 +179,11 @@ void fields_of(Fields& fields, FieldsOf<Fields, JobState>& state) {
   fields("lost_steps", state.lost_steps);
   // What the next change is expected to take.
   fields.later_as("ends_ns", state.change_times.ends, write_ends, read_ends);
-  fields.later("starts", state.change_times.starts);
-  fields.later("loads", state.change_times.loads, 0.0, kMostFactor);
+  fields.later("measured_starts", state.change_times.starts);
+  if constexpr (Fields::kReads) {  // of managers before this one, in another form
+    static_cast<void>(fields.reader().get("starts"));
+    static_cast<void>(fields.reader().get("loads"));
+  }
   fields.if_any("expected", state.expected);
   fields.later("found_pages", state.found_pages);
   fields.if_any("tailored", state.tailored);

@@ -12,6 +12,7 @@
 #include "core/values/json.h"
 #include "manager/job_machine.h"
 #include "manager/plan_page.h"
+#include "manager/start_times.h"
 #include "manager/utc_time.h"
 
 namespace penstock {
@@ -114,19 +115,7 @@ struct TailoredPlan {
 struct ChangeTimes {
   static constexpr std::size_t kRemembered = 5;
   std::array<std::vector<Duration>, kWaysToEnd> ends;  // by WayToEnd, the newest last
-  // Without the first step. More ranks take longer to meet, and to load where they share a machine.
-  struct Start {
-    int ranks = 0;
-    std::vector<Duration> times;
-    bool operator==(const Start&) const = default;
-  };
-  std::vector<Start> starts;  // one for each number of ranks, ascending
-  // Of the last starts that were not the first of as many ranks: their time over what is typical
-  // for these. It tells how busy the machines are with other things; a clock that was put forward
-  // makes no more than kMostLoad of it.
-  static constexpr std::size_t kLoads = 2;
-  static constexpr double kMostLoad = 10.0;
-  std::vector<double> loads;
+  std::vector<MeasuredStart> starts;                   // the newest last
 
   // The median of what is remembered, of two the lesser: an end among others that something else
   // has delayed says nothing about the next.
@@ -141,6 +130,7 @@ struct ChangeTimes {
 struct ExpectedStep {
   UtcTime since{};
   Duration time{};
+  Duration end{};  // of it, until the next ranks are started
   // The job waited for machines meanwhile, or the manager was killed, which nobody could foresee.
   bool waited = false;
   bool operator==(const ExpectedStep&) const = default;

@@ -112,6 +112,9 @@ JobRules rules_of(JobFile job, const Loaded<PlanBook>& loaded) {
   }
   rules.write = job.write.value_or(
       transfer_time(checkpoint_bytes(book.profile), BytesPerSecond{job.storage_bytes_per_s}));
+  if (job.ranks.kind == RankStarter::Kind::kLocal) {
+    rules.processors = static_cast<int>(std::thread::hardware_concurrency());
+  }
   rules.advised = job.watch_slow_ranks && !book.counts_types();
   rules.job = std::move(job);
   return rules;
