@@ -262,9 +262,8 @@ bool pays_before_the_end(const JobRules& rules, const JobState& state, Duration 
 }
 
 std::string words_of(const ChosenPlan& plan, Duration running) {
-  const std::string which = plan.is_tailored
-                                ? "a plan for the ranks as slow as they are"
-                                : "the plan on " + std::to_string(plan.page.gpus) + " GPUs";
+  const std::string which = plan.is_tailored ? "a plan for the ranks as slow as they are"
+                                             : "the plan on " + gpus_text(plan.page);
   return which + " is predicted to take " + to_text(plan.step()) + " a step instead of " +
          to_text(running);
 }

@@ -91,7 +91,7 @@ void Decider::start(const ChosenPlan& chosen) {
   decision_.acts.emplace_back(StartRanks{generation().number, generation().page, generation().ranks,
                                          steps_between_checkpoints(), between_losses()});
   log("start", "Generation " + std::to_string(generation().number) + " runs the plan for " +
-                   count_of(chosen.page.gpus, "GPU") + " on " + machines_text() + ", from step " +
+                   gpus_text(chosen.page) + " on " + machines_text() + ", from step " +
                    std::to_string(next().checkpoint_step) + ".");
 }
 

@@ -43,7 +43,7 @@ struct Words {
            (e.other ? ", " + to_text(e.other->step) + " with " + e.what : "");
   }
   std::string operator()(const PlanFound& e) const {
-    return "a search found a plan for " + gpus_text(e.page.gpus) + ", " + to_text(e.page.step) +
+    return "a search found a plan for " + gpus_text(e.page) + ", " + to_text(e.page.step) +
            " a step";
   }
   std::string operator()(const RanksReady& e) const {

@@ -27,4 +27,7 @@ struct PlanPage {
   bool operator==(const PlanPage&) const = default;
 };
 
+// "3 GPUs", with their types where the page knows them: "3 GPUs (2 a100-40gb, 1 v100-16gb)".
+std::string gpus_text(const PlanPage& page);
+
 }  // namespace penstock

@@ -45,6 +45,14 @@ ClusterSpec cluster_of(const PlanBook& book, const BookPage& page) {
   return part_of_cluster(book.cluster, book.types, page.planned_on());
 }
 
+ClusterSpec cluster_of(const PlanBook& book, const Plan& plan) {
+  if (!book.counts_types()) return book.cluster;
+  for (const BookPage& page : book.pages) {
+    if (page.plan == plan) return cluster_of(book, page);
+  }
+  return part_of_cluster(book.cluster, book.types, gpus_of_types(plan, book.types));
+}
+
 PlanFile plan_of_page(const PlanBook& book, const BookPage& page, const std::string& file) {
   const ClusterSpec cluster = cluster_of(book, page);
   const PlanInputs inputs{&book.profile, &cluster, book.executor, book.reserve};

@@ -19,6 +19,8 @@ const BookPage& page_for(const PlanBook& book, const std::vector<int>& of_types,
 // What a page's plan is priced on: the book's cluster, or the part of it that the plan was found
 // on.
 ClusterSpec cluster_of(const PlanBook& book, const BookPage& page);
+// Of a plan that may stand on no page: then the part with as many GPUs of each type as it uses.
+ClusterSpec cluster_of(const PlanBook& book, const Plan& plan);
 
 // The same on every rank that asks: the page's plan, priced and laid out again.
 PlanFile plan_of_page(const PlanBook& book, const BookPage& page, const std::string& file);

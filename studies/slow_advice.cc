@@ -4,10 +4,13 @@
 //
 // - kShare: the micro-batches of the slow replicas go one by one to whichever replica then ends
 //   first, by the time of its slowest rank per micro-batch. Replicas keep their numbers.
-// - kRecut: balanced cuts for ranks of unequal speed (search/partition.h; exact for one stage per
-//   rank), then single sections move from stage to stage as long as the replay becomes shorter.
-//   All replicas have the same cuts, so the others must bear them as well.
-// - kExclude: the page of the book for as many GPUs fewer as have slow ranks.
+// - kRecut: balanced cuts for ranks of unequal speed, by their device types and by how slow they
+// are
+//   (search/partition.h; exact for one stage per rank), then single sections move from stage to
+//   stage as long as the replay becomes shorter. All replicas have the same cuts, so the others
+//   must bear them as well.
+// - kExclude: the fastest page of the book for as many GPUs fewer as have slow ranks, of each type
+//   where the book counts them.
 //
 // Where replicas are alike they are one pipeline of the Program with one price. The step is then
 // the longest of the replays with each replica's own slow ranks: replicas only meet in reductions,
@@ -28,6 +31,7 @@
 #include "search/section_sums.h"
 #include "simulator/scenario.h"
 #include "simulator/simulate.h"
+#include "studies/plan_of_page.h"
 
 namespace penstock {
 namespace {
@@ -63,7 +67,8 @@ class Advice {
  public:
   Advice(const PlanBook& book, const Plan& plan, const std::vector<RankSlowness>& slow)
       : book_(book),
-        inputs_{&book.profile, &book.cluster, book.executor, book.reserve},
+        cluster_(cluster_of(book, plan)),
+        inputs_{&book.profile, &cluster_, book.executor, book.reserve},
         plan_(plan),
         slow_(by_replica(plan, slow)) {}
 
@@ -171,7 +176,7 @@ class Advice {
   void share() {
     const SlowAnswer answer = SlowAnswer::kShare;
     if (plan_.data < 2) return refuse(answer, "there is one replica");
-    if (!plan_.has_even_batch() || plan_.is_mixed() || plan_.has_unequal_replicas()) {
+    if (!plan_.has_even_batch() || plan_.has_unequal_replicas()) {
       return refuse(answer, "the replicas of the plan are unequal already");
     }
     if (plan_.global_batch % plan_.micro_batch_size != 0) {
@@ -185,6 +190,13 @@ class Advice {
     Plan plan = plan_;
     plan.replica_kinds = kinds_of(taken);
     if (plan.replica_kinds.size() < 2) return refuse(answer, "even shares are the best");
+    if (plan_.is_mixed()) {  // every kind lists its ranks
+      plan.rank_devices.clear();
+      for (int kind = 0; kind < plan.kinds(); ++kind) {
+        plan.rank_devices.insert(plan.rank_devices.end(), plan_.rank_devices.begin(),
+                                 plan_.rank_devices.end());
+      }
+    }
     const EvaluatedPlan evaluated = evaluate_in_full(inputs_, plan);
     if (evaluated.why_not) return refuse(answer, evaluated.why_not->reason);
     add(answer, evaluated.plan, slowed_step(evaluated),
@@ -215,16 +227,25 @@ class Advice {
   // Nothing where the speeds of the ranks leave no balanced cuts.
   [[nodiscard]] std::optional<std::vector<int>> balanced() const {
     const MicroBatchShape shape = micro_batch_shapes(plan_).front();
-    const SectionSums even = sum_sections(book_.profile, book_.cluster, plan_.device, plan_.tensor,
-                                          shape.samples, shape.tokens, plan_.recompute);
     const ScheduleKind* kind = find_schedule(plan_.schedule);
-    if (!even.why_not.empty() || kind == nullptr) return std::nullopt;
+    if (kind == nullptr || (plan_.is_mixed() && plan_.has_unequal_replicas())) return std::nullopt;
+    std::map<std::string, SectionSums> even;  // by device type
+    std::vector<const SectionSums*> of_each;
+    for (int rank = 0; rank < plan_.pipeline; ++rank) {
+      const std::string& device = plan_.device_of_rank(rank);
+      const auto [sums, is_new] = even.try_emplace(device);
+      if (is_new) {
+        sums->second = sum_sections(book_.profile, cluster_, device, plan_.tensor, shape.samples,
+                                    shape.tokens, plan_.recompute);
+      }
+      if (!sums->second.why_not.empty()) return std::nullopt;
+      of_each.push_back(&sums->second);
+    }
     const std::map<int, double> slowest = slowest_by_rank();
     std::vector<SectionSums> slow_sums;
     slow_sums.reserve(slowest.size());
-    std::vector<const SectionSums*> of_each(static_cast<std::size_t>(plan_.pipeline), &even);
     for (const auto& [rank, factor] : slowest) {
-      SectionSums& slow = slow_sums.emplace_back(even);
+      SectionSums& slow = slow_sums.emplace_back(*of_each[static_cast<std::size_t>(rank)]);
       for (auto* sums : {&slow.work, &slow.split_work, &slow.mixed_work}) {
         for (std::int64_t& sum : *sums) sum = std::llround(static_cast<double>(sum) * factor);
       }
@@ -249,7 +270,6 @@ class Advice {
   void recut() {
     const SlowAnswer answer = SlowAnswer::kRecut;
     if (plan_.pipeline < 2) return refuse(answer, "there is one stage rank");
-    if (plan_.is_mixed()) return refuse(answer, "the plan is on several device types already");
     if (!plan_.recompute_sections.empty()) {
       return refuse(answer, "the plan recomputes section by section; search anew for that");
     }
@@ -298,18 +318,44 @@ class Advice {
   void exclude() {
     const SlowAnswer answer = SlowAnswer::kExclude;
     int slow_ranks = 0;
-    for (const auto& [replica, ranks] : slow_) slow_ranks += static_cast<int>(ranks.size());
+    std::vector<int> left_of_types = gpus_of_types(plan_, book_.types);
+    for (const auto& [replica, ranks] : slow_) {
+      slow_ranks += static_cast<int>(ranks.size());
+      for (const auto& [rank, factor] : ranks) {
+        const auto type = std::ranges::find(book_.types, device_of(replica, rank));
+        if (type == book_.types.end()) continue;  // the book does not count them
+        left_of_types[static_cast<std::size_t>(type - book_.types.begin())] -= plan_.tensor;
+      }
+    }
     const int left = plan_.devices() - slow_ranks * plan_.tensor;
     const BookPage* page = nullptr;
     for (const BookPage& one : book_.pages) {
-      if (one.plan && one.plan->devices() <= left) page = &one;
+      if (!one.plan || one.plan->devices() > left) continue;
+      if (!are_among(gpus_of_types(*one.plan, book_.types), left_of_types)) continue;
+      if (page == nullptr || one.step_time <= page->step_time) page = &one;
     }
     if (page == nullptr) {
-      return refuse(answer, fmt::format("the book has no plan for {}", count_of(left, "GPU")));
+      return refuse(answer,
+                    fmt::format("the book has no plan for {}", words_of(left_of_types, left)));
     }
     add(answer, *page->plan, page->step_time,
         fmt::format("TP {} x PP {} x DP {} on {} of the {} others", page->plan->tensor,
                     page->plan->pipeline, page->plan->data, page->plan->devices(), left));
+  }
+
+  [[nodiscard]] const std::string& device_of(int replica, int rank) const {
+    const int kind = plan_.has_unequal_replicas() ? kind_of_replica(plan_, replica) : 0;
+    return plan_.device_of_rank(kind * plan_.pipeline + rank);
+  }
+
+  [[nodiscard]] std::string words_of(const std::vector<int>& of_types, int all) const {
+    if (!book_.counts_types()) return count_of(all, "GPU");
+    std::vector<std::string> words;
+    words.reserve(of_types.size());
+    for (std::size_t t = 0; t < of_types.size(); ++t) {
+      words.push_back(std::to_string(of_types[t]) + " " + book_.types[t]);
+    }
+    return joined(words, ", ");
   }
 
   [[nodiscard]] std::string reason() const {
@@ -326,6 +372,7 @@ class Advice {
   }
 
   const PlanBook& book_;
+  const ClusterSpec cluster_;
   const PlanInputs inputs_;
   const Plan& plan_;
   const SlowReplicas slow_;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <numeric>
 #include <utility>
 
 #include <fmt/format.h>
@@ -18,9 +19,11 @@
 #include "manager/run_folder.h"
 #include "morphing/slow_ranks.h"
 #include "report/words.h"
+#include "runtime_bridge/rank_devices.h"
 #include "runtime_bridge/rank_program.h"
 #include "search/evaluate.h"
 #include "studies/find_book.h"
+#include "studies/plan_of_page.h"
 #include "studies/slow_advice.h"
 
 namespace penstock {
@@ -59,6 +62,17 @@ std::vector<RankSlowness> slow_ranks_of(const JobState& state, const PlanFile& p
   return slow;
 }
 
+int devices_of(const ClusterSpec& cluster, const std::string& type) {
+  int devices = 0;
+  for (const NodeGroup& group : cluster.nodes) {
+    const NodeType& node = type_of(cluster, group);
+    const bool is_its =
+        cluster.device_types[static_cast<std::size_t>(node.device_type)].name == type;
+    if (is_its) devices += group.count * node.devices;
+  }
+  return devices;
+}
+
 // Whether ranks can carry it out: not every plan that can be priced is one that runs.
 bool can_run(const PlanFile& plan) {
   try {
@@ -71,8 +85,9 @@ bool can_run(const PlanFile& plan) {
 
 }  // namespace
 
-std::string plan_file_text(const PlanBook& book, const Plan& plan, const InputFile& of_book) {
-  const PlanInputs inputs{&book.profile, &book.cluster, book.executor, book.reserve};
+std::string plan_file_text(const PlanBook& book, const ClusterSpec& cluster, const Plan& plan,
+                           const InputFile& of_book) {
+  const PlanInputs inputs{&book.profile, &cluster, book.executor, book.reserve};
   const EvaluatedPlan evaluated = evaluate(inputs, plan);
   if (evaluated.why_not) {
     throw_bad_input(
@@ -85,6 +100,18 @@ std::string plan_file_text(const PlanBook& book, const Plan& plan, const InputFi
   made.profile = of_book;
   made.cluster_file = of_book;
   return to_text(write_plan(made)) + '\n';
+}
+
+PlanPage page_of_plan(const PlanBook& book, int page, const Plan& plan, Duration step) {
+  PlanPage its{page, plan.devices(), step, {}};
+  if (!book.counts_types()) return its;
+  for (const std::string& device : devices_of_ranks(plan)) {
+    if (its.devices.empty() || its.devices.back().device != device) {
+      its.devices.push_back({device, 0});
+    }
+    ++its.devices.back().ranks;
+  }
+  return its;
 }
 
 FoundPlans::FoundPlans(const JobFile& job, PlanBook book, InputFile of_book,
@@ -130,32 +157,45 @@ std::optional<std::function<FoundPlans::Found()>> FoundPlans::next_work() {
   if (wants_advice()) {
     return [this, state = state_, page = ++last_page_] { return advise(state, page); };
   }
-  if (const std::optional<int> gpus = wanted_size()) {
-    sizes_.insert(*gpus);
-    return [this, size = *gpus, page = ++last_page_] { return search(size, page); };
+  if (const std::optional<Size> wanted = wanted_size()) {
+    sizes_.insert(*wanted);
+    return [this, size = *wanted, page = ++last_page_] { return search(size, page); };
   }
   return std::nullopt;
 }
 
 bool FoundPlans::wants_advice() const {
-  if (!job_.watch_slow_ranks || book_.counts_types() || state_.phase != JobPhase::kRunning)
-    return false;
+  if (!job_.watch_slow_ranks || state_.phase != JobPhase::kRunning) return false;
   if (state_.generation.slowed_step) return false;
   return std::ranges::any_of(state_.generation.ranks, [&](const PlacedRank& rank) {
     return slow_factor_of(state_, rank.machine) > 1.0;
   });
 }
 
-// The GPUs that there are, where the book says nothing of as many.
-std::optional<int> FoundPlans::wanted_size() const {
-  if (!job_.search || book_.counts_types() || state_.has_ended()) return std::nullopt;
-  int gpus = 0;
-  for (const JobMachine& machine : usable_machines(state_, clock_())) gpus += machine.gpus;
-  if (gpus < 1 || gpus > device_count(book_.cluster) || sizes_.contains(gpus)) return std::nullopt;
-  if (std::ranges::find(book_.pages, gpus, &BookPage::gpus) != book_.pages.end()) {
+// The GPUs that there are, where the book says nothing of as many, and its cluster has them.
+std::optional<FoundPlans::Size> FoundPlans::wanted_size() const {
+  if (!job_.search || state_.has_ended()) return std::nullopt;
+  const std::vector<JobMachine> usable = usable_machines(state_, clock_());
+  Size size, most;
+  if (book_.counts_types()) {
+    size = gpus_by_type(book_.types, usable);
+    for (const std::string& type : book_.types) most.push_back(devices_of(book_.cluster, type));
+  } else {
+    size = {0};
+    for (const JobMachine& machine : usable) size.front() += machine.gpus;
+    most = {device_count(book_.cluster)};
+  }
+  const bool is_any = std::ranges::any_of(size, [](int gpus) { return gpus > 0; });
+  if (!is_any || !are_among(size, most) || sizes_.contains(size) || has_page_for(size)) {
     return std::nullopt;
   }
-  return gpus;
+  return size;
+}
+
+bool FoundPlans::has_page_for(const Size& size) const {
+  return std::ranges::any_of(book_.pages, [&](const BookPage& page) {
+    return book_.counts_types() ? page.of_types == size : page.gpus == size.front();
+  });
 }
 
 // Without advice the whole step counts as longer, which is the most that it can be.
@@ -172,6 +212,7 @@ FoundPlans::Found FoundPlans::advise(const JobState& state, int page) const {
     const PlanFile running = load_plan(path).value;
     const SlowAdvice advice =
         advise_on_slow_ranks(book_, running.plan, slow_ranks_of(state, running));
+    const ClusterSpec cluster = cluster_of(book_, running.plan);
     for (const SlowChoice& choice : advice.choices) {
       if (choice.answer == SlowAnswer::kKeep) advised.kept = choice.step_time;
     }
@@ -179,11 +220,11 @@ FoundPlans::Found FoundPlans::advise(const JobState& state, int page) const {
       const bool same_ranks =
           choice.answer == SlowAnswer::kShare || choice.answer == SlowAnswer::kRecut;
       if (!same_ranks || choice.step_time >= advised.kept) continue;
-      const std::string text = plan_file_text(book_, choice.plan, of_book_);
+      const std::string text = plan_file_text(book_, cluster, choice.plan, of_book_);
       const std::string file = plan_path(job_.run_folder, page);
       if (!can_run(read_plan(parse_json(text, file), file))) continue;
       write_file(file, text);
-      advised.other = PlanPage{page, choice.plan.devices(), choice.step_time};
+      advised.other = page_of_plan(book_, page, choice.plan, choice.step_time);
       advised.what = choice.what;
       break;
     }
@@ -193,7 +234,7 @@ FoundPlans::Found FoundPlans::advise(const JobState& state, int page) const {
   return {advised, ""};
 }
 
-FoundPlans::Found FoundPlans::search(int gpus, int page) const {
+FoundPlans::Found FoundPlans::search(const Size& size, int page) const {
   Question question;
   question.profile.value = book_.profile;
   question.cluster.value = book_.cluster;
@@ -206,17 +247,23 @@ FoundPlans::Found FoundPlans::search(int gpus, int page) const {
   }
   Ending ending(ends_);
   try {
-    const std::optional<PlanBook> found = find_book(question, {gpus}, ending);
+    const std::optional<PlanBook> found =
+        book_.counts_types() ? find_book_of_types(question, book_.types, {size}, ending)
+                             : find_book(question, size, ending);
     if (!found || !found->pages.front().plan) return {};
     const BookPage& best = found->pages.front();
     for (const BookPage& each : book_.pages) {
-      if (each.gpus < gpus && each.plan && each.step_time <= best.step_time) return {};
+      const bool fits =
+          book_.counts_types() ? are_among(each.of_types, size) : each.gpus < size.front();
+      if (fits && each.plan && each.step_time <= best.step_time) return {};
     }
-    write_file(plan_path(job_.run_folder, page), plan_file_text(book_, *best.plan, of_book_));
-    return {PlanFound{{page, best.plan->devices(), best.step_time}}, ""};
+    write_file(plan_path(job_.run_folder, page),
+               plan_file_text(book_, cluster_of(*found, best), *best.plan, of_book_));
+    return {PlanFound{page_of_plan(book_, page, *best.plan, best.step_time)}, ""};
   } catch (const Error& error) {
-    return {std::nullopt,
-            fmt::format("no plan was searched for {}: {}", count_of(gpus, "GPU"), error.what())};
+    return {std::nullopt, fmt::format("no plan was searched for {}: {}",
+                                      count_of(std::accumulate(size.begin(), size.end(), 0), "GPU"),
+                                      error.what())};
   }
 }
 

@@ -18,9 +18,13 @@
 
 namespace penstock {
 
-// A plan of the book as a file, of the book's own profile and cluster, so that a rank needs no
-// other. Error{kBadInput} when it cannot be priced again.
-std::string plan_file_text(const PlanBook& book, const Plan& plan, const InputFile& of_book);
+// A plan of the book as a file, of the book's own profile and `cluster`, all of the book's or a
+// part of it, so that a rank needs no other. Error{kBadInput} when it cannot be priced again.
+std::string plan_file_text(const PlanBook& book, const ClusterSpec& cluster, const Plan& plan,
+                           const InputFile& of_book);
+
+// As a managed job counts it; the device types of its ranks where the book counts those.
+PlanPage page_of_plan(const PlanBook& book, int page, const Plan& plan, Duration step);
 
 class FoundPlans final : public EventSource {
  public:
@@ -35,6 +39,8 @@ class FoundPlans final : public EventSource {
   void decided(const Event& event, const JobDecision& decision) override;
 
  private:
+  // How many GPUs, where the book counts types of each of these.
+  using Size = std::vector<int>;
   struct Found {
     std::optional<Event> event;
     std::string complaint;
@@ -42,9 +48,10 @@ class FoundPlans final : public EventSource {
   // What should be looked for now, as work for the thread.
   std::optional<std::function<Found()>> next_work();
   [[nodiscard]] bool wants_advice() const;
-  [[nodiscard]] std::optional<int> wanted_size() const;
+  [[nodiscard]] std::optional<Size> wanted_size() const;
+  [[nodiscard]] bool has_page_for(const Size& size) const;
   [[nodiscard]] Found advise(const JobState& state, int page) const;
-  [[nodiscard]] Found search(int gpus, int page) const;
+  [[nodiscard]] Found search(const Size& size, int page) const;
 
   const JobFile job_;
   const PlanBook book_;
@@ -52,8 +59,8 @@ class FoundPlans final : public EventSource {
   const std::function<UtcTime()> clock_;
   const std::function<void(const std::string&)> complain_;
   JobState state_;
-  int last_page_ = 0;    // that was found
-  std::set<int> sizes_;  // for which a search has been made
+  int last_page_ = 0;     // that was found
+  std::set<Size> sizes_;  // for which a search has been made
   std::atomic<bool> ends_{false};
   std::future<Found> work_;
 };

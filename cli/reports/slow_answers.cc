@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "cli/io/files.h"
-#include "cli/io/one_device_type.h"
 #include "cli/options/parse.h"
 #include "report/json_array.h"
 #include "report/result_json.h"
@@ -89,7 +88,6 @@ Answer answer_on_slow_ranks(const PlanFile& plan, const SlowQuestion& question, 
     bad_option("--slow", "links cannot be left out or cut around", "name slow ranks only");
   }
   const Loaded<PlanBook> loaded = load_plan_book(question.book);
-  if (loaded.value.counts_types()) require_one_device_type(loaded, "advice on slow ranks");
   const PlanBook& book = loaded.value;
   const SlowAdvice advice =
       advise_on_slow_ranks(book, plan.plan, slow_ranks_of(plan.plan, question));

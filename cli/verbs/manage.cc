@@ -41,7 +41,6 @@
 #include "manager/slow_ranks_source.h"
 #include "report/result_json.h"
 #include "report/words.h"
-#include "runtime_bridge/rank_devices.h"
 #include "studies/book_rungs.h"
 #include "studies/plan_of_page.h"
 
@@ -75,34 +74,22 @@ void make_folder(const std::string& path) {
   }
 }
 
-std::vector<RanksOfType> ranks_of_types(const Plan& plan) {
-  std::vector<RanksOfType> runs;
-  for (const std::string& device : devices_of_ranks(plan)) {
-    if (runs.empty() || runs.back().device != device) runs.push_back({device, 0});
-    ++runs.back().ranks;
-  }
-  return runs;
-}
-
 // Writes a plan file per page, which does no harm to ranks that are about to read it.
 JobRules rules_of(JobFile job, const Loaded<PlanBook>& loaded) {
   const PlanBook& book = loaded.value;
   JobRules rules;
   make_folder(job.run_folder + "/plans");
   rules.types = book.types;
-  PlanBook priced = book;  // on what a page's plan was found
   for (std::size_t p = 0; p < book.pages.size(); ++p) {
     const BookPage& page = book.pages[p];
     if (!page.plan) continue;
-    PlanPage its{page_number(book, p), page.plan->devices(), page.step_time, {}};
-    if (book.counts_types()) its.devices = ranks_of_types(*page.plan);
+    PlanPage its = page_of_plan(book, page_number(book, p), *page.plan, page.step_time);
     const bool known = std::ranges::any_of(rules.pages, [&](const PlanPage& other) {
       return other.gpus == its.gpus && other.step == its.step && other.devices == its.devices;
     });
     if (known) continue;
-    priced.cluster = cluster_of(book, page);
     write_file(plan_path(job.run_folder, its.page),
-               plan_file_text(priced, *page.plan, loaded.file));
+               plan_file_text(book, cluster_of(book, page), *page.plan, loaded.file));
     rules.pages.push_back(std::move(its));
   }
   if (rules.pages.empty()) {
@@ -115,7 +102,7 @@ JobRules rules_of(JobFile job, const Loaded<PlanBook>& loaded) {
   if (job.ranks.kind == RankStarter::Kind::kLocal) {
     rules.processors = static_cast<int>(std::thread::hardware_concurrency());
   }
-  rules.advised = job.watch_slow_ranks && !book.counts_types();
+  rules.advised = job.watch_slow_ranks;
   rules.job = std::move(job);
   return rules;
 }

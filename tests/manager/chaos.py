@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """A job that is hurt at every turn must end by itself with the losses of one that nobody hurt.
 
-    chaos.py PENSTOCK [--seed N] [--events N] [--steps N] [--mirror]
+    chaos.py PENSTOCK [--seed N] [--events N] [--steps N] [--mirror] [--types]
              [--keep FOLDER] [--only KIND,...]
 
 A tiny GPT in float64 on up to four CPU ranks; the machines are loopback addresses. `penstock manage`
@@ -10,7 +10,8 @@ starts again with the same command), takes machines away with and without notice
 fills the disk of the checkpoints and damages the newest one. When is decided by the seed: an event
 has a step of the job at which it is due and a delay behind it, so that events also hit a job that is
 about to start again. Afterwards it looks at everything that is left: logs, checkpoints, processes,
-ports, and every decision with its reason.
+ports, and every decision with its reason. With --types the machines are of two device types, and the
+book has no page for an odd number of the second.
 """
 
 import argparse
@@ -38,6 +39,7 @@ SEQUENCE = 32
 BATCH = 4
 EVERY = 10  # steps between checkpoints
 HOSTS = ["127.0.0.2", "127.0.0.3", "127.0.0.4", "127.0.0.5"]
+TYPES = ["processor", "older"]  # with --types: of the first and of the last half of the hosts
 TOLERANCE = 1e-10
 PATIENCE = 300  # seconds without a new step are a failure; others may compute here, too
 TIME_OUT = "4s"  # of ranks that hang
@@ -57,6 +59,27 @@ def profile():
 
 def cluster():
     return small_gpt.cluster(SOURCE, "loopback", nodes=len(HOSTS), latency_ms=0.1)
+
+
+def on_two_types(model, machines, times_as_long):
+    """Half of the machines are of a second type, which is said to take so many times as long."""
+    for section_type in model["section_types"]:
+        for row in list(section_type["measurements"]):
+            longer = {key: value * times_as_long for key, value in row.items()
+                      if key.endswith("_ms")}
+            section_type["measurements"].append({**row, **longer, "device": TYPES[1]})
+    half = len(HOSTS) // 2
+    machines["device_types"].append({**machines["device_types"][0], "name": TYPES[1]})
+    machines["node_types"].append({**machines["node_types"][0], "name": "older node",
+                                   "device_type": TYPES[1]})
+    machines["nodes"] = [{"node_type": name, "count": half} for name in ("node", "older node")]
+
+
+def machine_line(host, types):
+    """Of the machine file."""
+    if not types:
+        return f"{host} 1\n"
+    return f"{host} 1 {TYPES[HOSTS.index(host) >= len(HOSTS) // 2]}\n"
 
 
 def write(path, value):
@@ -326,16 +349,19 @@ class Chaos:
     # -- before --
 
     def prepare(self):
-        write(self.path("profile.json"), profile())
-        write(self.path("cluster.json"), cluster())
+        model, machines = profile(), cluster()
+        if self.options.types:
+            on_two_types(model, machines, 2)
+        write(self.path("profile.json"), model)
+        write(self.path("cluster.json"), machines)
         rng = random.Random(1)
         with open(self.path("data.bin"), "wb") as file:  # a few epochs
             array.array("H", (rng.randrange(256) for _ in range(12000))).tofile(file)
         self.call("plan", self.path("profile.json"), "--cluster", self.path("cluster.json"),
-                  "--gpus", f"1..{len(HOSTS)}", "--global-batch", str(BATCH), "--for", "penstock",
+                  "--gpus", self.gpus_of_book(), "--global-batch", str(BATCH), "--for", "penstock",
                   "-o", self.path("book.json"))
         self.train_alone()
-        write(self.path("machines"), "".join(f"{host} 1\n" for host in self.listed))
+        self.list_machines()
         write(self.path("job.json"), {
             "format": "penstock.job/1", "book": self.path("book.json"),
             "steps": self.options.steps,
@@ -352,10 +378,17 @@ class Chaos:
             "limits": {"start_s": 25, "exit_s": 20, "silence_s": 15, "attempts": 1000,
                        "pause_s": 0.5, "longest_pause_s": 2}})
 
+    def gpus_of_book(self):
+        """With types not all pages: the manager searches for what is missing."""
+        if not self.options.types:
+            return f"1..{len(HOSTS)}"
+        half = len(HOSTS) // 2
+        return f"{TYPES[0]}=0..{half},{TYPES[1]}=0..{half}:{half}"
+
     def train_alone(self):
         """What nobody hurts."""
         self.call("plan", self.path("profile.json"), "--cluster", self.path("cluster.json"),
-                  "--gpus", "1", "--global-batch", str(BATCH), "--for", "penstock",
+                  "--device", TYPES[0], "--gpus", "1", "--global-batch", str(BATCH), "--for", "penstock",
                   "-o", self.path("alone.json"))
         self.call("train", self.path("alone.json"), *self.train_options(), "--no-pinning", "--steps",
                   str(self.options.steps), "--log", self.path("alone.jsonl"),
@@ -417,7 +450,8 @@ class Chaos:
             hits.append((self.event, what))
 
     def list_machines(self):
-        write(self.path("machines"), "".join(f"{host} 1\n" for host in self.listed))
+        write(self.path("machines"),
+              "".join(machine_line(host, self.options.types) for host in self.listed))
 
     def later(self, seconds, what):
         self.pending.append((time.monotonic() + seconds, what))
@@ -779,6 +813,7 @@ def main():
     parser.add_argument("--events", type=int, default=60)
     parser.add_argument("--steps", type=int, default=300)
     parser.add_argument("--mirror", action="store_true", help="ranks keep copies of each other")
+    parser.add_argument("--types", action="store_true", help="machines of two device types")
     parser.add_argument("--only", help="kinds of events, with commas")
     parser.add_argument("--keep", help="a new folder in which everything stays")
     parser.add_argument("--verbose", action="store_true")

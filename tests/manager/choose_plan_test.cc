@@ -100,6 +100,67 @@ TEST_CASE("ranks go to machines of their device types, and the plan is the one f
   CHECK(machines_of(job.state.generation.ranks) == std::vector<std::string>{"s", "s"});
 }
 
+TEST_CASE("the log names the types of a plan's GPUs") {
+  Told job(rules_of_types());
+  job(seconds(0), MachineJoined{"f", 2, "fast"});
+  CHECK(job.last.log.at(1).reason ==
+        "Generation 1 runs the plan for 2 GPUs (2 fast) on f, from step 0.");
+  const PlanPage found{kFirstFoundPage + 1, 3, seconds(1), {{"fast", 1}, {"slow", 1}, {"fast", 1}}};
+  CHECK(words_of(PlanFound{found}) ==
+        "a search found a plan for 3 GPUs (2 fast, 1 slow), 1 s a step");
+}
+
+// Two fast GPUs and one slow one: the book has a plan for the fast ones alone, a search finds one
+// for all three, which takes 1.25 s instead of 2 s.
+TEST_CASE("a plan that a search found for the types that are there is used like a page") {
+  Told job(rules_of_types());
+  job(seconds(0), MachineJoined{"f", 2, "fast"});
+  job(seconds(10), StepFinished{1, 1, 0.5, seconds(2)});
+  job(seconds(11), MachineJoined{"s", 1, "slow"});
+  CHECK(job.state.phase == JobPhase::kRunning);  // no page uses it
+  job(seconds(12),
+      PlanFound{{kFirstFoundPage + 1, 3, milliseconds(1250), {{"slow", 1}, {"fast", 2}}}});
+  for (int when = 13; when < 200 && job.state.phase == JobPhase::kRunning; ++when) {
+    job(seconds(when), TimePassed{});
+  }
+  REQUIRE(job.state.phase == JobPhase::kStopping);
+  job.all_end(seconds(200), 4);
+  CHECK(job.state.generation.page == kFirstFoundPage + 1);
+  CHECK(machines_of(job.state.generation.ranks) == std::vector<std::string>{"s", "f", "f"});
+  // A fast one is lost: of what is left the book has nothing, and the plan for three does not fit.
+  job(seconds(210), StepFinished{2, 2, 0.5, milliseconds(1250)});
+  job(seconds(211), MachineLost{"f", "test"});
+  job.all_end(seconds(215), 3);
+  CHECK(job.state.phase == JobPhase::kWaiting);
+}
+
+// The slow machine takes twice as long. A plan for the same ranks that gives it less is best, then
+// leaving it out: two fast ones take 2 s, four as they are 2 s and more.
+TEST_CASE("a slow machine of one type is planned around where that is best") {
+  JobRules rules = rules_of_types();
+  rules.advised = true;
+  Told job(rules);
+  for (const auto& [name, type] : {std::pair{"f", "fast"}, std::pair{"s", "slow"}}) {
+    JobMachine machine;
+    machine.name = name;
+    machine.gpus = 2;
+    machine.device = type;
+    job.state.machines.push_back(machine);
+  }
+  job(seconds(0), TimePassed{});
+  REQUIRE(job.state.generation.page == 3);
+  job(seconds(10), StepFinished{1, 1, 0.5, seconds(1)});
+  job(seconds(12), MachineSlow{"s", 2.0});
+  CHECK(job.state.phase == JobPhase::kRunning);  // until the simulation has said what it costs
+  PlanPage other{kFirstFoundPage + 1, 4, milliseconds(1250), {{"slow", 2}, {"fast", 2}}};
+  job(seconds(13), SlowAdvised{1, milliseconds(1900), other, "cuts"});
+  REQUIRE(job.state.phase == JobPhase::kStopping);
+  job.all_end(seconds(15), 4);
+  CHECK(job.state.generation.page == kFirstFoundPage + 1);
+  CHECK(machines_of(job.state.generation.ranks) == std::vector<std::string>{"s", "s", "f", "f"});
+  CHECK(read_job_state(write_job_state(job.state), "state") == job.state);
+}
+
 TEST_CASE("a job that waits says what there is of each type") {
   Told job(rules_of_types());
   job(seconds(0), MachineJoined{"f", 1, "fast"});

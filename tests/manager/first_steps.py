@@ -98,7 +98,7 @@ def main():
     parser.add_argument("--keep", help="a new folder in which everything stays")
     parser.add_argument("--verbose", action="store_true")
     options = parser.parse_args()
-    options.seed, options.mirror = 1, False
+    options.seed, options.mirror, options.types = 1, False, False
     options.steps = 1000000
     options.penstock = os.path.abspath(options.penstock)
     with tempfile.TemporaryDirectory() as temporary:

@@ -8,15 +8,17 @@
 #include "core/values/error.h"
 #include "search/choose_cuts.h"
 #include "search/evaluate.h"
+#include "studies/plan_of_page.h"
 #include "tests/search/models.h"
 
 namespace penstock {
 namespace {
 
-// A step with its norm.
-constexpr Duration step_of(int us) { return std::chrono::microseconds(us) + Duration{1}; }
+using std::chrono::microseconds;
 
-using testing::cluster_of;
+// A step with its norm.
+constexpr Duration step_of(int us) { return microseconds(us) + Duration{1}; }
+
 using testing::Costs;
 using testing::model_of_sections;
 
@@ -30,7 +32,7 @@ Job job_of(int sections, int pipeline, int data, int micro_batches, const Plan& 
   Job job;
   job.book.profile =
       model_of_sections(std::vector<Costs>(static_cast<std::size_t>(sections), Costs{}), 1);
-  job.book.cluster = cluster_of({1, pipeline * data});
+  job.book.cluster = testing::cluster_of({1, pipeline * data});
   job.book.global_batch = data * micro_batches;
   job.plan.device = "gpu";
   job.plan.pipeline = pipeline;
@@ -135,6 +137,80 @@ TEST_CASE("a slow replica of four takes 7 micro-batches of 32, the others 9, 8 a
   const SlowAdvice other = advise_on_slow_ranks(job.book, job.plan, {slow_by(1.25, 0, 0)});
   CHECK(other.best().plan.replica_kinds == std::vector<ReplicaKind>{{1, 7}, {1, 9}, {2, 8}});
   CHECK(other.best().step_time == step_of(27));
+}
+
+// A rank on "gpu" and one on "half", which takes twice as long for a section: 12 sections are
+// balanced as 8|4, and with `data` replicas of them the GPUs are 2 `data` in all.
+Job job_on_two_types(int data, int micro_batches) {
+  Job job;
+  PlanBook& book = job.book;
+  book.types = {"gpu", "half"};
+  book.profile = testing::also_on(model_of_sections(std::vector<Costs>(12, Costs{}), 1), "half", 2);
+  book.cluster = testing::cluster_of({1, data});
+  testing::add_nodes(book.cluster, "half", 1, data, 1'000'000);
+  book.global_batch = data * micro_batches;
+  const auto add = [&](const Plan& plan, const std::vector<int>& of_types) {
+    BookPage page;
+    page.gpus = of_types[0] + of_types[1];
+    page.of_types = of_types;
+    page.plan = plan;
+    page.plan->global_batch = book.global_batch;
+    const ClusterSpec cluster = penstock::cluster_of(book, page);
+    const EvaluatedPlan evaluated =
+        evaluate({&book.profile, &cluster, book.executor, book.reserve}, *page.plan);
+    REQUIRE_FALSE(evaluated.why_not);
+    page.step_time = evaluated.evaluation.step_time;
+    book.pages.push_back(page);
+  };
+  Plan half = layout(1, 1), gpu = layout(1, data), both = layout(2, data);
+  half.device = "half";
+  half.cuts = gpu.cuts = {0, 12};
+  gpu.device = both.device = "gpu";
+  both.rank_devices = {"gpu", "half"};
+  both.cuts = {0, 8, 12};
+  add(half, {0, 1});
+  add(gpu, {data, 0});
+  add(both, {data, data});
+  job.plan = *book.pages.back().plan;
+  return job;
+}
+
+// 24 us a rank and micro-batch; the slow "half" takes 6 us instead of 4 for F, and 36 in all. Cut
+// as 9|3 both take 27 us. What is left without it is one "gpu", whose micro-batches take 36 us.
+TEST_CASE("a plan on two device types is cut anew around a slow rank of one of them") {
+  const Job job = job_on_two_types(1, 64);
+  const SlowAdvice advice = advise_on_slow_ranks(job.book, job.plan, {slow_by(1.5, 0, 1)});
+  CHECK(advice.even_step == step_of(24 * 65));
+  CHECK(choice(advice, SlowAnswer::kKeep).step_time == step_of(24 + 36 * 64));
+  CHECK(choice(advice, SlowAnswer::kExclude).step_time == microseconds(36 * 64));  // no norm
+  CHECK(choice(advice, SlowAnswer::kExclude).plan.device == "gpu");
+  CHECK(advice.best().answer == SlowAnswer::kRecut);
+  CHECK(advice.best().plan.cuts == std::vector<int>{0, 9, 12});
+  CHECK(advice.best().plan.rank_devices == job.plan.rank_devices);
+  CHECK(advice.best().step_time == step_of(27 * 65));
+}
+
+// The "gpu" is slow by 2, so that both types take as long; without it the "half" is left alone.
+TEST_CASE("of a slow rank's type one GPU less is left") {
+  const Job job = job_on_two_types(1, 64);
+  const SlowAdvice advice = advise_on_slow_ranks(job.book, job.plan, {slow_by(2.0, 0, 0)});
+  const SlowChoice& exclude = choice(advice, SlowAnswer::kExclude);
+  CHECK(exclude.plan.device == "half");
+  CHECK(exclude.step_time == microseconds(72 * 64));
+  CHECK(advice.best().answer == SlowAnswer::kRecut);
+  CHECK(advice.best().plan.cuts == std::vector<int>{0, 6, 12});  // 36 us each
+  CHECK(advice.best().step_time == step_of(36 * 65));
+}
+
+// Two replicas of 64 micro-batches each; the "half" of the second takes 36 us instead of 24: it
+// gets 51 of the 128 micro-batches and needs 24 + 36 51 = 1860 us, the first 24 (77 + 1) = 1872.
+TEST_CASE("a replica on two device types that has a slow rank takes fewer micro-batches") {
+  const Job job = job_on_two_types(2, 64);
+  const SlowAdvice advice = advise_on_slow_ranks(job.book, job.plan, {slow_by(1.5, 1, 1)});
+  const SlowChoice& share = choice(advice, SlowAnswer::kShare);
+  CHECK(share.what == "77|51 micro-batches instead of 64|64");
+  CHECK(share.step_time == step_of(1872));
+  CHECK(share.plan.rank_devices == std::vector<std::string>{"gpu", "half", "gpu", "half"});
 }
 
 TEST_CASE("what is barely slow is kept") {
