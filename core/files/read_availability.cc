@@ -38,7 +38,10 @@ std::vector<std::string_view> cells_of(std::string_view line) {
 
 class AvailabilityReader {
  public:
-  AvailabilityReader(std::string_view text, const std::string& file) : rest_(text), file_(file) {}
+  AvailabilityReader(std::string_view text, const std::string& file) : rest_(text), file_(file) {
+    constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // spreadsheets write it
+    if (rest_.starts_with(kByteOrderMark)) rest_.remove_prefix(kByteOrderMark.size());
+  }
 
   Availability read() {
     read_columns();

@@ -116,12 +116,15 @@ class ProfileReader {
     }
     read_expert_parameters(object, type);
     std::map<Key, std::size_t> keys;
-    for (JsonReader& row : need_elements(object, "measurements", "one measured row of this type")) {
+    std::vector<JsonReader> rows =
+        need_elements(object, "measurements", "one measured row of this type");
+    for (JsonReader& row : rows) {
       type.measurements.push_back(read_measurement(row, type, sources_));
       refuse_twice(row, type.measurements.back(), keys);
       check_length(row, type.measurements.back().sequence_length);
       check_decoder(row, type);
     }
+    refuse_zero(rows, type.measurements);
     if (const auto list = object.get("out_of_memory")) {
       for (const JsonReader& row : list->elements()) {
         type.out_of_memory.push_back(read_out_of_memory(row));
@@ -167,6 +170,41 @@ class ProfileReader {
     row.fail("measurement " + std::to_string(keys.find(key_of(m))->second) +
              " has the same device, tensor_degree, micro_batch_size, sequence_length" +
              (m.decoder_length > 0 ? ", decoder_length" : "") + " and recompute; keep one");
+  }
+
+  // Times that shrink as b grows are lowered to the smallest (docs/cost_model.md, "Cleaning"): a
+  // zero that was never measured would make a section free at every b.
+  static void refuse_zero(const std::vector<JsonReader>& rows,
+                          const std::vector<Measurement>& all) {
+    const auto backward_of = [](const Measurement& m) {
+      if (m.fused_backward) return m.fused_backward->median;
+      return m.input_gradient->median + m.weight_gradient->median;
+    };
+    using RowKey = std::tuple<std::string, int, OtherDegrees, int, int, std::string>;
+    std::map<RowKey, std::size_t> with_forward, with_backward;  // one row of each that takes time
+    const auto row_of = [](const Measurement& m) {
+      return RowKey{m.device,          m.tensor_degree,  others_of(m),
+                    m.sequence_length, m.decoder_length, m.recompute};
+    };
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (all[i].forward.median > Duration{}) with_forward.emplace(row_of(all[i]), i);
+      if (backward_of(all[i]) > Duration{}) with_backward.emplace(row_of(all[i]), i);
+    }
+    const auto refuse = [&](std::size_t i, const char* what, std::size_t other) {
+      rows[i].fail("its " + std::string(what) + " takes no time, but that of measurement " +
+                   std::to_string(other) + " (b = " + std::to_string(all[other].micro_batch_size) +
+                   ") does; give its time or remove it");
+    };
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const auto forward = with_forward.find(row_of(all[i]));
+      const auto backward = with_backward.find(row_of(all[i]));
+      if (forward != with_forward.end() && all[i].forward.median == Duration{}) {
+        refuse(i, "forward", forward->second);
+      }
+      if (backward != with_backward.end() && backward_of(all[i]) == Duration{}) {
+        refuse(i, "backward", backward->second);
+      }
+    }
   }
 
   // A section knows the decoder's length in all of its rows or in none.

@@ -344,6 +344,36 @@ TEST_CASE("the same measurement twice is refused") {
         "tensor_degree, micro_batch_size, sequence_length and recompute; keep one");
 }
 
+// b = 1 takes 10 ms and b = 2 nothing: lowered to that, the section would be free.
+TEST_CASE("no row takes no time where another of its key does") {
+  const auto with_rows = [](std::string_view one, std::string_view two) {
+    const auto row = [](int b, std::string_view times) {
+      return R"({"device": "gpu", "tensor_degree": 1, "micro_batch_size": )" + std::to_string(b) +
+             R"(, "sequence_length": 8, )" + std::string(times) +
+             R"(, "stash_bytes": 1, "working_peak_bytes": 1, "boundary_bytes": 1})";
+    };
+    return R"({"format": "penstock.profile/1", "name": "m",
+"sources": [{"id": "s", "origin": "assumed", "text": "t"}],
+"training": {"bytes_per_parameter": 2, "bytes_per_gradient": 4, "optimizer_bytes_per_parameter": 12},
+"section_types": [{"name": "x", "parameters": [{"tensor_degree": 1, "count": 1}], "measurements": [)" +
+           row(1, one) + ", " + row(2, two) + R"(]}], "sections": [{"name": "a", "type": "x"}]})";
+  };
+  constexpr std::string_view kSome = R"("forward_ms": 10, "fused_backward_ms": 20)";
+  constexpr std::string_view kNoForward = R"("forward_ms": 0, "fused_backward_ms": 20)";
+  constexpr std::string_view kNoBackward =
+      R"("forward_ms": 10, "input_gradient_ms": 0, "weight_gradient_ms": 0)";
+  const std::string forward = with_rows(kSome, kNoForward),
+                    backward = with_rows(kNoBackward, kSome);
+  const std::string neither = with_rows(kNoForward, kNoForward);
+  CHECK(tests::message_of([&] { static_cast<void>(read(forward)); })
+            .find("/measurements/1: its forward takes no time, but "
+                  "that of measurement 0 (b = 1) does") != std::string::npos);
+  CHECK(tests::message_of([&] {
+          static_cast<void>(read(backward));
+        }).find("/measurements/0: its backward takes no time") != std::string::npos);
+  CHECK(read(neither).section_types.size() == 1);  // nowhere any: such sections are made by hand
+}
+
 TEST_CASE("what ran out of memory and decoders with a length of their own are read and written") {
   std::string text(kProfile);
   // Both rows know the decoder's length.

@@ -25,6 +25,11 @@ bool says(const std::string& message, const std::string& part) {
   return message.find(part) != std::string::npos;
 }
 
+TEST_CASE("spreadsheets begin a file with a byte order mark, and end lines with two characters") {
+  CHECK(read_availability("\xEF\xBB\xBFtime_s,gpus\r\n0,8\r\n60,4\r\n", "t.csv") ==
+        read_availability("time_s,gpus\n0,8\n60,4\n", "t.csv"));
+}
+
 TEST_CASE("Numbers of GPUs are read, and the last row is the end") {
   const Availability read = read_availability(
       "time_s,gpus,usd_per_gpu_hour\r\n0,4,\r\n60,4,\r\n90,2,1.5\r\n120,2,\r\n", "t.csv");
