@@ -506,6 +506,27 @@ TEST_CASE("a job is started on as many nodes as the plan's devices take") {
   CHECK(one.find("GPUS=8\n") != std::string::npos);
 }
 
+TEST_CASE("names from other people's files are no commands in what is exported") {
+  PlanFile plan = plan_with(2, 1, 8, {0, 5, 10});
+  plan.model = "model\nrm -rf x #\r\xc2\x85rm\xe2\x80\xa8rm";
+  plan.plan.device = "gpu\nrm: x";
+  const std::vector<std::pair<const char*, const char*>> targets{{"megatron", "0.20"},
+                                                                 {"megatron-bridge", "0.6"},
+                                                                 {"torchtitan", "0.2"},
+                                                                 {"deepspeed", "0.19"}};
+  for (const auto& [target, version] : targets) {
+    const Export answer = exported(plan, target, version);
+    REQUIRE(answer.why_not.empty());
+    for (const NamedText& file : answer.files) {
+      INFO(target << ' ' << file.name);
+      CHECK(file.text.find("\nrm") == std::string::npos);
+      CHECK(file.text.find('\r') == std::string::npos);
+      CHECK(file.text.find("\xc2\x85") == std::string::npos);
+      CHECK(file.text.find("\xe2\x80\xa8") == std::string::npos);
+    }
+  }
+}
+
 TEST_CASE("headers say which plan, which command and what is predicted") {
   const std::string script = text_of(
       exported(plan_with(4, 1, 10, {0, 3, 6, 9, 12}), "megatron", "0.20"), "megatron_args.sh");

@@ -5,6 +5,9 @@
 #include "trainers/exports/export_plan.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -29,6 +32,25 @@ std::string_view old_name_of(ActionKind kind) {
   return kind == ActionKind::kFusedBackward ? "BW" : name_of(kind);
 }
 
+// Names come from files of other people, and behind a line end they would no longer be a comment
+// but a command. In YAML three characters beyond ASCII end a line, too.
+std::string in_one_line(std::string_view text) {
+  constexpr std::string_view kLineEnds[] = {"\xc2\x85", "\xe2\x80\xa8", "\xe2\x80\xa9"};
+  std::string out;
+  while (!text.empty()) {
+    std::size_t taken = 1;
+    bool is_blank = static_cast<unsigned char>(text.front()) < 0x20U || text.front() == 0x7F;
+    for (const std::string_view end : kLineEnds) {
+      if (!text.starts_with(end)) continue;
+      is_blank = true;
+      taken = end.size();
+    }
+    out += is_blank ? ' ' : text.front();
+    text.remove_prefix(taken);
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string header_of(const PlanFile& file, const ExportRequest& request, std::string_view target,
@@ -37,14 +59,14 @@ std::string header_of(const PlanFile& file, const ExportRequest& request, std::s
   const Evaluation& prediction = file.prediction;
   std::string text =
       fmt::format("{0}{1} for {2} {3}, written by penstock {4}:\n{0}  {5}\n{0}Plan {6}, {7}.\n",
-                  mark, file.model, target, request.version, request.tool_version, request.command,
-                  request.plan_path, request.plan_hash);
+                  mark, in_one_line(file.model), target, request.version, request.tool_version,
+                  in_one_line(request.command), in_one_line(request.plan_path), request.plan_hash);
   text +=
       fmt::format("{}TP {}{} x PP {} x DP {}, VP {}, mbs {}, {} micro-batches, gbs {}, {},\n", mark,
                   plan.tensor, other_degrees_words(plan), plan.pipeline, plan.data, plan.chunks,
                   plan.micro_batch_size, micro_batches_of(plan), plan.global_batch, plan.schedule);
   text += fmt::format("{}recompute {}, {}, on {} GPUs ({}).\n", mark, recompute_in_short(plan),
-                      request.precision, plan.devices(), device_words(plan));
+                      request.precision, plan.devices(), in_one_line(device_words(plan)));
   text += fmt::format("{}Predicted: a step takes {} ({} to {}); the fullest rank needs {} GiB.\n",
                       mark, to_text(prediction.step_time), to_text(prediction.step_time_low),
                       to_text(prediction.step_time_high), gib(prediction.peak_memory()));

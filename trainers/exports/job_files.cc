@@ -55,9 +55,13 @@ std::string accelerator_of(const Plan& plan) {
   for (const auto& [device, name] : kAccelerators) {
     if (device == plan.device) return std::string(name);
   }
-  std::string name = plan.device;
-  std::transform(name.begin(), name.end(), name.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  std::string name;  // of what a name of theirs is made of; others would be YAML
+  for (const char c : plan.device) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (std::isalnum(byte) != 0 || c == '-' || c == '_' || c == '.') {
+      name += static_cast<char>(std::toupper(byte));
+    }
+  }
   return name;
 }
 
