@@ -36,7 +36,7 @@ Streams streams_of(ColorChoice choice) {
 
 int complain(const Streams& streams, const std::string& message, int exit) {
   const std::size_t width = screen_of(STDERR_FILENO).columns;
-  std::string text = "error: " + message + '\n';
+  std::string text = show_controls("error: " + message + '\n');
   if (width > 0) text = fit_lines(text, width);
   std::fputs((streams.color_err ? colored_error(text) : text).c_str(), stderr);
   return exit;
@@ -56,8 +56,8 @@ int exit_of(ErrorKind kind) {
 
 // A reader who has seen enough (`penstock ... | head`) is no error; a full disk is.
 int print(const Streams& streams, const Answer& answer, Screen screen) {
-  std::fputs(answer.remark.c_str(), stderr);
-  std::string text = answer.text;
+  std::fputs(show_controls(answer.remark).c_str(), stderr);
+  std::string text = answer.has_headings ? show_controls(answer.text) : answer.text;
   if (answer.has_headings && screen.columns > 0) text = fit_lines(text, screen.columns);
   if (answer.has_headings && streams.color_out) text = colored_text(text);
   errno = 0;

@@ -172,4 +172,32 @@ std::string fit_lines(std::string_view text, std::size_t width) {
   return out;
 }
 
+std::string show_controls(std::string_view text) {
+  constexpr std::string_view kHex = "0123456789abcdef";
+  constexpr unsigned kLead = 0xC2U;  // of U+0080 to U+009F in UTF-8, which are controls, too
+  const auto is_second = [](unsigned byte) { return byte >= 0x80U && byte < 0xA0U; };
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    auto byte = static_cast<unsigned>(static_cast<unsigned char>(text[i]));
+    bool is_control = (byte < 0x20U && byte != '\n' && byte != '\t') || byte == 0x7FU;
+    if (byte == kLead && i + 1 < text.size()) {
+      const auto second = static_cast<unsigned>(static_cast<unsigned char>(text[i + 1]));
+      if (is_second(second)) {
+        is_control = true;
+        byte = second;
+        ++i;
+      }
+    }
+    if (!is_control) {
+      out += text[i];
+      continue;
+    }
+    out += "\\u00";
+    out += kHex[byte >> 4U];
+    out += kHex[byte & 15U];
+  }
+  return out;
+}
+
 }  // namespace penstock

@@ -1,4 +1,5 @@
-// The last step before a terminal: no line of a text is longer than the terminal.
+// The last steps before a terminal: no line of a text is longer than the terminal, and nothing that
+// a file holds makes it do anything but show a letter.
 #pragma once
 
 #include <cstddef>
@@ -15,5 +16,9 @@ std::string fit_lines(std::string_view text, std::size_t width);
 // A command, broken before its options and never within quotes; `indent` blanks before it, four
 // more before what follows.
 std::string command_lines(const std::string& command, std::size_t width, std::size_t indent = 2);
+
+// Names come from files of other people, and a terminal would obey the control characters in them:
+// these are written as JSON writes them, "\u001b". Line ends and tabulators stay.
+std::string show_controls(std::string_view text);
 
 }  // namespace penstock

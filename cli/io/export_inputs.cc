@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <string_view>
+#include <system_error>
 
 #include <fmt/format.h>
 
@@ -74,7 +75,8 @@ std::optional<std::string> known_precision(const PlanFile& plan, const PlanQuest
 
 // Plans are also made from a config.json, which holds no profile to search again.
 bool is_estimated(const PlanFile& plan) {
-  if (!std::filesystem::is_regular_file(plan.profile.path)) return false;
+  std::error_code failed;
+  if (!std::filesystem::is_regular_file(plan.profile.path, failed)) return false;
   return format_of(load_json(plan.profile.path).value).empty();
 }
 

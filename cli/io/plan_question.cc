@@ -39,7 +39,8 @@ std::optional<std::string> found(const std::string& path, const std::string& pla
   const std::filesystem::path folder = std::filesystem::path(plan).parent_path();
   const std::filesystem::path given(path);
   for (const auto& place : {given, folder / given, folder / given.filename()}) {
-    if (std::filesystem::is_regular_file(place)) return place.string();
+    std::error_code failed;  // a name that is too long, for example, is no file
+    if (std::filesystem::is_regular_file(place, failed)) return place.string();
   }
   return {};
 }

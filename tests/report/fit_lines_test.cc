@@ -43,3 +43,12 @@ TEST_CASE("a command within a sentence gets lines of its own") {
   CHECK(fit_lines("help: see it (penstock --help has more)\n", 26) ==
         "help: see it (penstock\n      --help has more)\n");
 }
+
+TEST_CASE("what a terminal would obey is shown instead") {
+  CHECK(show_controls("a red \x1b[31m name\a\r\x7f") ==
+        "a red \\u001b[31m name\\u0007\\u000d\\u007f");
+  CHECK(show_controls("two\nlines\tand \xc3\xa9, \xe2\x86\x92, \xc2\xa0") ==
+        "two\nlines\tand \xc3\xa9, \xe2\x86\x92, \xc2\xa0");
+  CHECK(show_controls("\xc2\x9b"
+                      "31m, \xc2") == "\\u009b31m, \xc2");  // CSI in one character
+}
