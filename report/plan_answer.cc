@@ -290,7 +290,7 @@ std::string answer_in(const SearchResult& result, const PlanAnswer& about, const
   };
   return text(about.question) + '\n' +
          wrapped(plan_sentences(best.plan, best.evaluation, about), about.width, "", "") +
-         text(about.faster_otherwise) + text(not_modelled_of(about)) +
+         text(about.doubts) + text(about.faster_otherwise) + text(not_modelled_of(about)) +
          text(memory_risk_of(result, rows, about)) +
          (room.simpler ? text(simpler_of(result, rows)) : "") +
          (about.training ? text(training_sentence(*about.training)) : "") + '\n' +

@@ -1,6 +1,8 @@
 #include "cli/options/measured_runs.h"
 
+#include <algorithm>
 #include <cctype>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -26,6 +28,26 @@ void read_memory(const std::string& text, MeasuredRun& run) {
                "write the peak of the fullest device after the time, for example 14.66s, 61.2GiB");
   }
   run.peak_memory = parse_gib(kMeasured, text.substr(0, text.size() - kUnit.size()));
+  if (run.peak_memory->count <= 0) {
+    bad_option(kMeasured, "a run takes no memory",
+               "write the peak of the fullest device, or leave it out");
+  }
+}
+
+Plan plan_of_run(const std::string& layout, const ModelProfile& profile,
+                 const MeasuredDefaults& defaults) {
+  return plan_of(parse_layout(kMeasured, layout), profile,
+                 {0, 0, defaults.sequence_length, defaults.device}, kMeasured);
+}
+
+// In a cluster of one type; of several the search says which type is short.
+void require_room(const MeasuredRun& run, const ClusterSpec& cluster) {
+  const int there = device_count(cluster);
+  if (run.plan.devices() <= there) return;
+  bad_option(kMeasured,
+             fmt::format("'{}' takes {}, and the cluster has {}", run.name.substr(0, 60),
+                         count_of(run.plan.devices(), "GPU"), there),
+             "give the --cluster that it ran on, and with --gpus how many are planned for");
 }
 
 MeasuredRun parse_run(const std::string& text, const PlanInputs& inputs,
@@ -36,11 +58,10 @@ MeasuredRun parse_run(const std::string& text, const PlanInputs& inputs,
                "write the configuration, a colon and the time of a step, for example "
                "\"TP=4 PP=4 mbs=1 gbs=128: 14.66s\"");
   }
-  const Layout layout = parse_layout(kMeasured, text.substr(0, colon));
   MeasuredRun run;
   run.name = text.substr(0, colon);
-  run.plan = plan_of(layout, *inputs.profile, {0, 0, defaults.sequence_length, defaults.device},
-                     kMeasured);
+  run.plan = plan_of_run(run.name, *inputs.profile, defaults);
+  require_room(run, *inputs.cluster);
   if (run.plan.cuts.empty()) run.plan = evaluate(inputs, run.plan).plan;
   const std::string measured = without_blanks(text.substr(colon + 1));
   const std::size_t comma = measured.find(',');
@@ -51,7 +72,46 @@ MeasuredRun parse_run(const std::string& text, const PlanInputs& inputs,
   return run;
 }
 
+// As far from 1 as a factor may be before it is called suspicious.
+constexpr double kMostError = 0.25;
+
+bool is_far(double predicted, double measured) {
+  return std::abs(std::log(predicted / measured)) > std::log1p(kMostError);
+}
+
+// The first run that the fit does not explain: "'TP=4 PP=4' took 26 s, and is predicted at 17.3 s
+// all the same".
+std::string unexplained(const std::vector<RunFit>& runs) {
+  for (const RunFit& run : runs) {
+    if (is_far(static_cast<double>(run.predicted.count()),
+               static_cast<double>(run.measured.count()))) {
+      return fmt::format("'{}' took {}, and is predicted at {} all the same",
+                         run.name.substr(0, 60), to_text(run.measured), to_text(run.predicted));
+    }
+  }
+  for (const RunFit& run : runs) {
+    if (run.measured_memory && is_far(static_cast<double>(run.predicted_memory.count),
+                                      static_cast<double>(run.measured_memory->count))) {
+      return fmt::format("'{}' held {} GiB, and is predicted at {} GiB all the same",
+                         run.name.substr(0, 60), gib(*run.measured_memory),
+                         gib(run.predicted_memory));
+    }
+  }
+  return "";
+}
+
 }  // namespace
+
+int most_gpus_of(const std::vector<std::string>& texts, const ModelProfile& profile,
+                 const MeasuredDefaults& defaults) {
+  int most = 0;
+  for (const std::string& text : texts) {
+    const std::size_t colon = text.find(':');
+    if (colon == std::string::npos) continue;  // refused where the runs are read
+    most = std::max(most, plan_of_run(text.substr(0, colon), profile, defaults).devices());
+  }
+  return most;
+}
 
 MeasuredRuns parse_measured(const std::vector<std::string>& texts, const PlanInputs& inputs,
                             const MeasuredDefaults& defaults) {
@@ -84,6 +144,21 @@ std::vector<std::string> words_of(const CalibrationResult& result) {
                     term.name, fixed(term.value, 3)));
   }
   return lines;
+}
+
+std::string doubts_of(const CalibrationResult& result) {
+  std::string what;
+  for (const FittedTerm& term : result.terms) {
+    if (!term.is_suspicious()) continue;
+    what = fmt::format("the fit makes {} {} times the estimate, where 0.8 to 1.25 is usual",
+                       term.name, fixed(term.value, 2));
+    break;
+  }
+  const std::string run = unexplained(result.runs);
+  if (what.empty() && run.empty()) return "";
+  return fmt::format(
+      "Check --measured first: {}{}{}. Are device, precision, layout and batch those of the run?",
+      what, !what.empty() && !run.empty() ? "; " : "", run);
 }
 
 }  // namespace penstock

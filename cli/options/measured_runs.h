@@ -23,7 +23,16 @@ struct MeasuredDefaults {
 MeasuredRuns parse_measured(const std::vector<std::string>& texts, const PlanInputs& inputs,
                             const MeasuredDefaults& defaults);
 
+// The most GPUs that one of the runs took.
+int most_gpus_of(const std::vector<std::string>& texts, const ModelProfile& profile,
+                 const MeasuredDefaults& defaults);
+
 // "calibrated by 1 measured run: compute x 1.231 (+- 0.055)"; and what is suspicious, in lines.
 std::vector<std::string> words_of(const CalibrationResult& result);
+
+// Why an answer that was fitted to these runs should not be believed before they are looked at: a
+// sentence, or nothing. A run that is still predicted wrongly contradicts another one, or the
+// model.
+std::string doubts_of(const CalibrationResult& result);
 
 }  // namespace penstock

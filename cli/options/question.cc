@@ -57,6 +57,15 @@ MeasuredDefaults measured_defaults(const Question& question) {
   return defaults;
 }
 
+// Where the cluster is assumed, it has as many GPUs as were asked about; a run may have had more.
+ClusterSpec cluster_of_runs(const Question& question, int gpus) {
+  const bool is_assumed = question.cluster.file.path == kAssumedCluster;
+  if (!is_assumed || gpus <= question.request.gpus || gpus > kMostGpus) {
+    return question.cluster.value;
+  }
+  return default_cluster(question.estimated->device, gpus);
+}
+
 // Takes the place of what the cluster was calibrated with before.
 void use_measured(Question& question, const SearchOptions& options) {
   if (options.measured.empty()) return;
@@ -64,9 +73,13 @@ void use_measured(Question& question, const SearchOptions& options) {
   const ExecutorModel executor = options.executor.with_terms(
       executor_asked(options.executor, options.trainer).value_or(ExecutorModel()));
   cluster.calibration.reset();
-  const PlanInputs inputs{&question.profile.value, &cluster, executor, question.reserve};
-  const MeasuredRuns runs = parse_measured(options.measured, inputs, measured_defaults(question));
-  question.measured = calibrate(question.profile.value, cluster, runs, executor, kMeasured);
+  const MeasuredDefaults defaults = measured_defaults(question);
+  const ModelProfile& profile = question.profile.value;
+  const ClusterSpec ran_on =
+      cluster_of_runs(question, most_gpus_of(options.measured, profile, defaults));
+  const PlanInputs inputs{&profile, &ran_on, executor, question.reserve};
+  const MeasuredRuns runs = parse_measured(options.measured, inputs, defaults);
+  question.measured = calibrate(profile, ran_on, runs, executor, kMeasured);
   cluster.calibration = question.measured->calibration;
 }
 
@@ -383,6 +396,13 @@ void set_inputs(Json& json, const Question& question) {
         "estimated",
         to_json(*question.estimated)
             .set("cluster", question.cluster.file.path == kAssumedCluster ? "assumed" : "given"));
+  }
+  if (question.measured) {
+    Json fitted = Json::object().set("words", words_of(*question.measured).front());
+    if (const std::string doubts = doubts_of(*question.measured); !doubts.empty()) {
+      fitted.set("doubts", doubts);
+    }
+    json.set("measured_runs", std::move(fitted));
   }
   json.set("executor", words_of(question.executor));
   json.set("gpus", question.request.gpus);

@@ -14,6 +14,7 @@
 #include "cli/io/report_command.h"
 #include "cli/options/counts_of_types.h"
 #include "cli/options/gpu_counts.h"
+#include "cli/options/measured_runs.h"
 #include "cli/options/model_input.h"
 #include "cli/options/node_counts.h"
 #include "cli/options/options.h"
@@ -198,6 +199,7 @@ PlanAnswer about_of(const Question& question, const SearchResult& result, const 
   about.gpus = question.request.gpus;
   about.flops = model_flops_of(question, result.best.front().plan.sequence_length);
   about.not_modelled = not_modelled_here(question);
+  if (question.measured) about.doubts = doubts_of(*question.measured);
   about.memory_is_estimated = question.has_estimated_memory();
   about.rivals = winner.rivals;
   about.training = winner.training;

@@ -256,7 +256,10 @@ std::string verdict_of(const Asked& asked, const Layout& layout, const Evaluated
   const std::string counted = about.flops && shows_mfu
                                   ? fmt::format(" MFU counts {}.", text_of(about.flops->convention))
                                   : std::string();
-  return wrapped(sentences, screen.width(), "", "") + '\n' +
+  const std::string doubts =
+      asked.question.measured ? doubts_of(*asked.question.measured) : std::string();
+  return wrapped(sentences, screen.width(), "", "") +
+         (doubts.empty() ? "" : wrapped(doubts, screen.width(), "", "")) + '\n' +
          wrapped(std::string("Nothing was searched") +
                      (evaluated.why_not ? "; penstock plan finds what fits. " : ". ") +
                      cuts_words(layout) + uneven_words(asked.plan) + counted,
