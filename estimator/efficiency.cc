@@ -61,6 +61,10 @@ EfficiencyCurve read_curve(JsonReader object) {
   curve.terms.end_floor = object.at("end_floor").number(0.0, 1.0);
   curve.error.below = object.at("error_below").number(0.0, 1.0);
   curve.error.above = object.at("error_above").number(0.0, kLargestError);
+  if (const auto below = object.get("other_trainers_below")) {
+    curve.other_trainers = {below->number(0.0, 1.0),
+                            object.at("other_trainers_above").number(0.0, kLargestError)};
+  }
   object.finish();
   return curve;
 }
@@ -225,6 +229,10 @@ Json write_efficiency(const Efficiency& efficiency) {
         .set("end_floor", curve.terms.end_floor)
         .set("error_below", curve.error.below)
         .set("error_above", curve.error.above);
+    if (curve.other_trainers) {
+      object.set("other_trainers_below", curve.other_trainers->below)
+          .set("other_trainers_above", curve.other_trainers->above);
+    }
     curves.push(std::move(object));
   }
   Json left_out = Json::array();

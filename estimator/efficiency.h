@@ -47,6 +47,9 @@ struct EfficiencyCurve {
   // Nine of ten measured passes over a model, or runs, lay within it from what a fit without their
   // profile or set (of "any": without their device) predicted, relative to the prediction.
   ErrorBand error;
+  // The same of other trainers (asks_for_other_trainer()), where runs of those were counted; of
+  // "any": all of them.
+  std::optional<ErrorBand> other_trainers{};
   bool operator==(const EfficiencyCurve&) const = default;
 };
 

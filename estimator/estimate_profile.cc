@@ -103,9 +103,8 @@ class ProfileEstimate {
                     : nullptr),
         kernel_(request.attention.value_or(attention_for(model, device, wide_))),
         error_(float8_ != nullptr ? float8_->error : curve_.error) {
-    if (!model.experts) return;
-    error_.below = std::max(error_.below, kErrorOfExperts.below);
-    error_.above = std::max(error_.above, kErrorOfExperts.above);
+    if (asks_for_other_trainer(request)) use_other_trainers(efficiency);
+    if (model.experts) widen(kErrorOfExperts);
   }
 
   Estimate run() {
@@ -149,9 +148,28 @@ class ProfileEstimate {
     }
   }
 
+  void widen(const ErrorBand& least) {
+    error_.below = std::max(error_.below, least.below);
+    error_.above = std::max(error_.above, least.above);
+  }
+
+  // Runs of other trainers were counted apart where they were counted at all; on other devices, and
+  // in 8 bits, nothing is taken to be nearer than those are and than other runs there.
+  void use_other_trainers(const Efficiency& efficiency) {
+    if (curve_.other_trainers && float8_ == nullptr && curve_.generation != "any") {
+      error_ = *curve_.other_trainers;
+      return;
+    }
+    for (const EfficiencyCurve& curve : efficiency.curves) {
+      const bool holds = curve.generation == "any" && curve.width == curve_.width;
+      if (holds && curve.other_trainers) widen(*curve.other_trainers);
+    }
+    others_assumed_ = !curve_.eager;
+  }
+
   // Those in 8 bits and those of generations that no run had are as wide as somebody thought right.
   [[nodiscard]] ErrorBasis basis() const {
-    if (model_.experts || float8_ != nullptr) return ErrorBasis::kAssumed;
+    if (model_.experts || float8_ != nullptr || others_assumed_) return ErrorBasis::kAssumed;
     if (curve_.eager) return ErrorBasis::kPasses;
     return curve_.generation == "any" ? ErrorBasis::kAssumed : ErrorBasis::kRuns;
   }
@@ -575,6 +593,7 @@ class ProfileEstimate {
   const EfficiencyCurve* float8_;  // those; null: as everything else
   AttentionKernel kernel_;
   ErrorBand error_;
+  bool others_assumed_ = false;  // no run of another trainer was counted on such a device
   Rates rates_;
   std::vector<int> degrees_;
   std::vector<std::string> floors_;
@@ -582,6 +601,10 @@ class ProfileEstimate {
 };
 
 }  // namespace
+
+bool asks_for_other_trainer(const EstimateRequest& request) {
+  return request.sums_apart || request.torch_collectives;
+}
 
 Estimate estimate_profile(const Architecture& model, const DeviceSheet& device,
                           const Efficiency& efficiency, const EstimateRequest& request) {

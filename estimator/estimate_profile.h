@@ -10,6 +10,10 @@
 
 namespace penstock {
 
+// Of a trainer that is neither Megatron's nor XLA's: it does what those do not (gradients are added
+// up by kernels of their own, collectives are waited for).
+bool asks_for_other_trainer(const EstimateRequest& request);
+
 // Error{kBadInput} when the datasheet has no rate for that arithmetic, when no sequence length is
 // given, or one beyond the model's learned positions.
 Estimate estimate_profile(const Architecture& model, const DeviceSheet& device,

@@ -32,6 +32,7 @@ constexpr EfficiencyTerms kStart{.products = 0.7,
 constexpr double kShareOfOthers = 0.9, kErrorOfOthers = 1.5;
 // A generation with fewer sets than this has the interval of all together.
 constexpr std::size_t kSetsForOwnBand = 3;
+constexpr const char* kAll = "";  // generations
 constexpr double kLeastMemory = 0.3, kMostMemory = 0.9, kMemoryStep = 0.01;
 
 // Squared up to here (assumed), linear beyond: a set whose software differs by more does not decide
@@ -152,7 +153,9 @@ std::optional<Fitted> fit(const Chosen& runs) {
 double rounded(double value) { return std::floor(value * 1000.0 + 0.5) / 1000.0; }
 
 struct Deviation {
-  std::string generation, set;
+  std::string generation;
+  bool of_other_trainer = false;
+  std::string set;
   double value = 0.0;  // measured / predicted - 1
 };
 
@@ -181,9 +184,13 @@ double quantile(const std::vector<Deviation>& deviations, double share) {
   return weighted.back().first;
 }
 
+// One run in twenty that is still to come lies beyond either side: of n runs, each as likely to be
+// any of n + 1 in order, that is this quantile (split conformal prediction).
 ErrorBand band_of(const std::vector<Deviation>& deviations) {
-  return {rounded(std::max(-quantile(deviations, 0.05), 0.0)),
-          rounded(std::max(quantile(deviations, 0.95), 0.0))};
+  const auto runs = static_cast<double>(deviations.size());
+  const double share = std::min(0.95 * (runs + 1.0) / runs, 1.0);
+  return {rounded(std::max(-quantile(deviations, 1.0 - share), 0.0)),
+          rounded(std::max(quantile(deviations, share), 0.0))};
 }
 
 LeftOut left_out(const std::string& what, const std::vector<Deviation>& deviations, bool in_fit) {
@@ -241,22 +248,36 @@ class RunsFit {
       any_in_fit = any_in_fit || one.run->in_fit;
       const auto own = fitted->products.find(one.generation());
       const Shares shares{own == fitted->products.end() ? mean : own->second, fitted->memory};
-      found.push_back(
-          {one.generation(), set, one.run->seconds / seconds_at(*one.run, shares) - 1.0});
+      found.push_back({one.generation(), one.run->of_other_trainer, set,
+                       one.run->seconds / seconds_at(*one.run, shares) - 1.0});
       if (one.run->in_interval) deviations_.push_back(found.back());
     }
     efficiency_.left_out.push_back(left_out("runs " + set, found, any_in_fit));
   }
 
-  [[nodiscard]] ErrorBand band_for(const std::string& generation) const {
+  // Of the runs of the generation, or of other trainers', that were left out; nothing where their
+  // sets are fewer than `least`.
+  [[nodiscard]] std::optional<ErrorBand> band_for(const std::string& generation,
+                                                  bool of_other_trainer, std::size_t least) const {
     std::vector<Deviation> own;
     std::set<std::string> sets;
     for (const Deviation& each : deviations_) {
-      if (each.generation != generation) continue;
+      if (each.of_other_trainer != of_other_trainer) continue;
+      if (generation != kAll && each.generation != generation) continue;
       own.push_back(each);
       sets.insert(each.set);
     }
-    return band_of(sets.size() >= kSetsForOwnBand ? own : deviations_);
+    if (own.empty() || sets.size() < least) return {};
+    return band_of(own);
+  }
+
+  [[nodiscard]] EfficiencyCurve curve_of(const std::string& generation,
+                                         const EfficiencyTerms& terms) const {
+    EfficiencyCurve curve{generation, "half", false, terms, {}};
+    const auto own = band_for(generation, false, kSetsForOwnBand);
+    curve.error = own ? *own : band_for(kAll, false, 1).value_or(ErrorBand{});
+    curve.other_trainers = band_for(generation, true, kSetsForOwnBand);
+    return curve;
   }
 
   void add_curves() {
@@ -267,7 +288,7 @@ class RunsFit {
     any.terms.products = 1.0;
     std::vector<EfficiencyCurve> curves;
     for (const auto& [generation, share] : fitted->products) {
-      EfficiencyCurve curve{generation, "half", false, any.terms, band_for(generation)};
+      EfficiencyCurve curve = curve_of(generation, any.terms);
       curve.terms.products = rounded(share);
       any.terms.products = std::min(any.terms.products, rounded(kShareOfOthers * share));
       any.error.below = std::max(any.error.below, rounded(kErrorOfOthers * curve.error.below));
@@ -275,6 +296,11 @@ class RunsFit {
       curves.push_back(curve);
     }
     any.error.below = std::min(any.error.below, 1.0);
+    any.other_trainers = band_for(kAll, true, 1);
+    // Nor is a device that nobody measured nearer than a trainer of its own is on one that was.
+    if (any.other_trainers) {
+      any.error.above = std::max(any.error.above, any.other_trainers->above);
+    }
     curves.insert(curves.begin(), any);
     auto& all = efficiency_.curves;
     all.insert(all.begin(), curves.begin(), curves.end());

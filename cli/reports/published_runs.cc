@@ -76,13 +76,14 @@ PublishedRun read_run(JsonReader object) {
   if (const auto divided = object.get("sequence_parallel")) {
     run.sequence_parallel = divided->boolean();
   }
-  if (const auto sums = object.get("gradient_sums")) {
-    if (sums->string() != "apart") sums->expected("\"apart\"");
-    run.sums_apart = true;
-  }
   if (const auto trainer = object.get("trainer")) {
-    if (trainer->string() != "pytorch") trainer->expected("\"pytorch\"");
-    run.sums_apart = run.torch_collectives = true;
+    const std::string name = trainer->string();
+    if (name != "pytorch" && name != "deepspeed" && name != "own") {
+      trainer->expected("pytorch, deepspeed or own");
+    }
+    run.of_other_trainer = true;
+    run.sums_apart = name != "own";
+    run.torch_collectives = name == "pytorch";
   }
   run.seconds = object.at("seconds").number(1e-6, 1e6);
   run.in_interval = !object.get("other_card_because");

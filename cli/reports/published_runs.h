@@ -33,7 +33,8 @@ struct PublishedRun {
   bool sequence_parallel = true;
   bool sums_apart = false;  // of gradients over micro-batches: kernels of their own
   bool torch_collectives = false;
-  double seconds = 0.0;  // of a step
+  bool of_other_trainer = false;  // than Megatron's or XLA's kind: in the interval of those
+  double seconds = 0.0;           // of a step
   bool in_fit = true;
   bool in_interval = true;  // false: the card is not quite the datasheet's; in no fit either
   Sharding sharding = Sharding::kState;  // with several replicas; none otherwise

@@ -117,8 +117,8 @@ class CaseRuns:
                 asked += [f"--{option}", case[option]]
         if case.get("sequence_parallel") is False:
             asked += ["--sequence-parallelism", "off"]
-        if "trainer" in case:
-            asked += ["--for", case["trainer"]]
+        if "trainer" in case:  # InternEvo's of one node are in the fit as Megatron's would be
+            asked += ["--for", "pytorch" if case["trainer"] == "own" else case["trainer"]]
         if "network_bytes_per_s" in case:
             asked += ["--cluster", self.cluster(case, config, folder)]
         return Run(case["name"], *self.error(asked, case["seconds"]))
@@ -173,7 +173,7 @@ def lines_of_cases(program):
         aim = 0.15 if generation == "A100" else 0.10
         means = [Run(name, statistics.mean(abs(run.error) for run in runs[name])) for name in names]
         yield Line(f"sets of the fit, {generation}: means", Limit(largest=aim),
-                   Limit(largest=0.202 if generation == "A100" else 0.063), means)
+                   Limit(largest=0.18 if generation == "A100" else 0.063), means)
         yield Line(f"sets of the fit, {generation}: steps", Limit(inside=0.86, inside_most=0.98), Limit(inside=0.94),
                    [run for name in names for run in runs[name]])
 
@@ -226,7 +226,7 @@ def lines_of_zero_bubble(program):
 # Limits of means, today's.
 STEPS = {"llm-foundry, H100, 128 GPUs and more": 0.056, "llm-foundry, H100": 0.078, "llm-foundry, A100 80 GB": 0.047,
          "llm-foundry, A100 40 GB": 0.039,
-         "InternEvo, sharded over all": 0.243, "InternEvo, sharded in the node": 0.164,
+         "InternEvo, sharded over all": 0.216, "InternEvo, sharded in the node": 0.141,
          "NeMo Llama 3.1, v24.11.1": 0.028, "NeMo GPT-3, v24.11.1": 0.093, "NeMo Nemotron-4, v24.11.1": 0.029,
          "MaxText, v24.11.1": 0.072, "NeMo Llama 3.1, v25.02": 0.022, "NeMo GPT-3, v25.02": 0.021,
          "NeMo Nemotron-4, v25.02": 0.036, "MaxText, v25.02": 0.01,
@@ -243,7 +243,12 @@ def lines_of_published_steps(program):
         fits += [Run(run["model"], 0.0, fit) for run, (_, _, fit) in zip(runs, results)]
         aim = 0.10 if runs[0]["device"] == "h100-sxm" else 0.15
         yield Line(name, Limit(mean=aim), Limit(mean=STEPS[name]), of_set)
-    yield Line("published steps, all", Limit(inside=0.86, inside_most=0.94), Limit(inside=0.87), every)
+    yield Line("published steps, all", Limit(inside=0.86, inside_most=0.94), Limit(inside=0.91), every)
+    # 175B of 2022 most likely recomputed all, which its configuration does not say (docs/accuracy.md).
+    held = [Run(f"{name}: {run['model']}, {run['gpus']} GPUs", error, inside)
+            for name, runs, results in published_steps.predicted_sets(program, kind="held_out")
+            for run, (error, inside, _) in zip(runs, results)]
+    yield Line("held out", Limit(mean=0.15, inside=0.86, inside_most=0.94), Limit(mean=0.107, inside=23 / 30), held)
     yield Line("published steps: said to fit, as they did", Limit(inside=1.0), Limit(inside=0.994), fits)
 
 

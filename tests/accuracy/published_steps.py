@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Step times that others published, predicted by `penstock predict` from sizes and datasheets.
 
-usage: published_steps.py PENSTOCK [--rows] [--only TEXT] [--gathers]
+usage: published_steps.py PENSTOCK [--rows] [--only TEXT] [--gathers] [--held-out]
 
 The runs are in published_steps.json, which names their sources; 39 of the 745 are in the fit of
-data/efficiency/cases.json, 50 more in its intervals.
+data/efficiency/cases.json, 157 more in its intervals.
 Prints by set: mean and median error, how many lie in their interval, how many are
-said not to fit, though all of them ran. --rows: every run. --only: the sets with TEXT in their names. --gathers: of
+said not to fit, though all of them ran. --held-out: those that were predicted before they were
+looked at and have changed nothing since. --rows: every run. --only: the sets with TEXT in their names. --gathers: of
 MPT's runs of up to 4,096 tokens, how the share of the step that the prediction lacks follows, by least squares, the
 share that one gather of all layers would take (2 bytes a weight, 361 GB/s), which its trainer does not prefetch. MPT's
 trainer shards everything (FSDP), MaxText too (as ZeRO-3, without PyTorch's copies); NeMo and InternEvo shard the
@@ -53,11 +54,11 @@ def layout(name, run):
              (("TP", "tp"), ("PP", "pp"), ("VP", "vp"), ("CP", "cp")) if field in run]
     replicas = run["gpus"] // (run.get("tp", 1) * run.get("pp", 1) * run.get("cp", 1))
     words.append(f"DP={replicas}")
-    if name.startswith("llm-foundry"):
+    if name.startswith("llm-foundry") or run.get("sharding") == "fsdp":
         words[-1] = f"FSDP={replicas}"
     elif name.startswith("MaxText"):
         words.append("sharding=zero3")
-    else:
+    elif run.get("zero1", True):
         words.append("zero1=on")
     words += [f"mbs={run['mbs']}", f"gbs={run['gbs']}", f"seq={run['seq']}"]
     return " ".join(words + ([f"recompute={run['recompute']}"] if "recompute" in run else []))
@@ -103,7 +104,7 @@ class Predicting:
     def __call__(self, name, run):
         words = [self.program, "predict", self.file_of(run["model"]), "--device", run["device"], "--layout",
                  layout(name, run), "--json"]
-        for option in ("gradients", "attention", "kernels", "sequence-parallelism", "for"):
+        for option in ("gradients", "attention", "kernels", "sequence-parallelism", "for", "precision", "loss"):
             if option in run:
                 words += [f"--{option}", run[option]]
         if self.network_of(name):
@@ -137,12 +138,12 @@ def print_gathers(runs):
           f"+ {slope:.2f} times the share of one gather")
 
 
-def predicted_sets(program, only=""):
+def predicted_sets(program, only="", kind="sets"):
     """Name, runs and (error, inside, fits) of each."""
     published = without_comments(os.path.join(HERE, "published_steps.json"))
     with tempfile.TemporaryDirectory() as folder:
         predict = Predicting(program, folder, published["models"])
-        for name, runs in published["sets"].items():
+        for name, runs in published[kind].items():
             if only in name:
                 predict.write_files(name, runs)
                 with ThreadPoolExecutor(2) as two:
@@ -154,7 +155,8 @@ def main():
         sys.exit(__doc__)
     only = sys.argv[sys.argv.index("--only") + 1] if "--only" in sys.argv else ""
     every, by_run = [], []
-    for name, runs, results in predicted_sets(sys.argv[1], only):
+    kind = "held_out" if "--held-out" in sys.argv else "sets"
+    for name, runs, results in predicted_sets(sys.argv[1], only, kind):
         every += results
         by_run += zip(runs, results)
         errors = [error for error, _, _ in results]

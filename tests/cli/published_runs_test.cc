@@ -127,6 +127,37 @@ TEST_CASE("a run on another card is in no interval, the others of its set are") 
   CHECK(band_of(runs) == without);
 }
 
+// A run of DeepSpeed's that takes three times what is predicted is in the interval of other
+// trainers only; it is one set, so that the generation has none of its own.
+TEST_CASE("runs of other trainers are in an interval of their own") {
+  std::vector<PublishedRun> runs;
+  std::set<std::string> sets;
+  for (const PublishedRun& run : shipped_runs()) {
+    const bool is_hopper = run.device.generation == "hopper" && run.tensor == 1 && run.in_fit;
+    if (is_hopper && sets.insert(run.set).second) runs.push_back(run);
+  }
+  REQUIRE(runs.size() >= 3);
+  const auto curves_of = [](const std::vector<PublishedRun>& all) {
+    Efficiency efficiency;
+    fit_published_runs(all, efficiency);
+    return efficiency.curves;  // of any generation, and of Hopper
+  };
+  const std::vector<EfficiencyCurve> without = curves_of(runs);
+  CHECK_FALSE(without.front().other_trainers.has_value());
+  PublishedRun other = runs.front();
+  other.set = "DeepSpeed";
+  other.of_other_trainer = true;
+  other.in_fit = false;
+  other.seconds = 3.0 * predict_run(other, shipped_efficiency()).seconds;
+  runs.push_back(other);
+  const std::vector<EfficiencyCurve> with = curves_of(runs);
+  REQUIRE(with.size() == 2);
+  CHECK(with.back().error == without.back().error);
+  CHECK_FALSE(with.back().other_trainers.has_value());
+  REQUIRE(with.front().other_trainers.has_value());
+  CHECK(with.front().other_trainers->above == doctest::Approx(2.0).epsilon(0.1));
+}
+
 TEST_CASE("a generation that nobody measured is trusted with less than any that was") {
   const Efficiency efficiency = shipped_efficiency();
   DeviceSheet unknown;

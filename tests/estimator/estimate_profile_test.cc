@@ -83,6 +83,30 @@ TEST_CASE(
   CHECK(estimate.profile.sources[0].error == estimate.error);
 }
 
+// Counted on such a device: that figure alone. Counted elsewhere: no nearer than those there, nor
+// than other runs here, below 0.2 and above 0.6; and it says that it is assumed.
+TEST_CASE("another trainer has an interval of its own") {
+  const Architecture llama = shipped_model("llama-3-8b");
+  DeviceSheet device = round_device();
+  Efficiency efficiency = half_of_everything();
+  efficiency.curves.front().other_trainers = ErrorBand{0.1, 0.6};
+  EfficiencyCurve own = efficiency.curves.front();
+  own.generation = "counted";
+  own.other_trainers = ErrorBand{0.05, 0.3};
+  efficiency.curves.push_back(own);
+  EstimateRequest request{"", Arithmetic::kBFloat16, 8192, {1}};
+  request.sums_apart = true;
+  const Estimate elsewhere = estimate_profile(llama, device, efficiency, request);
+  CHECK(elsewhere.error == ErrorBand{0.2, 0.6});
+  CHECK(elsewhere.basis == ErrorBasis::kAssumed);
+  device.generation = "counted";
+  const Estimate counted = estimate_profile(llama, device, efficiency, request);
+  CHECK(counted.error == ErrorBand{0.05, 0.3});
+  CHECK(counted.basis == ErrorBasis::kRuns);
+  request.sums_apart = false;
+  CHECK(estimate_profile(llama, device, efficiency, request).error == ErrorBand{0.2, 0.4});
+}
+
 // 4 samples of 8192 tokens, 4096 wide, 2 bytes: 256 MiB in each of 2 gathers and 2 scatters
 // forward; backward 6, of which 3 show and 3 run beside products.
 TEST_CASE("collectives of tensor parallelism are given apart, as sequence parallelism makes them") {
