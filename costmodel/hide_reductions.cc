@@ -31,16 +31,20 @@ Duration last_backward(const ComputePrice& price, bool splits_backward) {
 
 }  // namespace
 
+double least_shown_of(const TrainingState& training, int copies, std::int64_t parameters) {
+  if (training.bucket_parameters == 0 || parameters <= 0) return 1.0;
+  return std::min(1.0, bucket_of(training, copies) / static_cast<double>(parameters));
+}
+
 void hide_reductions(const TrainingState& training, const BucketRule& rule,
                      const OuterShapes& shapes, const std::vector<std::int64_t>& parameters,
                      StagePrices& prices) {
   if (training.bucket_parameters == 0) return;
   for (int stage = 0; stage < prices.stages; ++stage) {
     StepPrice& step = prices.step[static_cast<std::size_t>(stage)];
-    const auto of_stage =
-        static_cast<double>(parameters[static_cast<std::size_t>(stage) % parameters.size()]);
-    if (of_stage <= 0.0) continue;
-    const double share = std::min(1.0, bucket_of(training, rule.copies) / of_stage);
+    const std::int64_t of_stage = parameters[static_cast<std::size_t>(stage) % parameters.size()];
+    if (of_stage <= 0) continue;
+    const double share = least_shown_of(training, rule.copies, of_stage);
     const bool in_between = rule.beside_other_chunks > 0 && stage >= rule.ranks;
     const int beside = in_between ? stage - rule.ranks : stage;
     Duration backward = Duration::max(), forward = Duration::max();

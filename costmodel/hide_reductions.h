@@ -38,4 +38,8 @@ void hide_reductions(const TrainingState& training, const BucketRule& rule,
                      const OuterShapes& shapes, const std::vector<std::int64_t>& parameters,
                      StagePrices& prices);
 
+// Of the reduction or the gather of a stage with so many parameters at least such a part shows,
+// unless it follows the compute of another chunk.
+double least_shown_of(const TrainingState& training, int copies, std::int64_t parameters);
+
 }  // namespace penstock

@@ -7,7 +7,10 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <numeric>
 #include <utility>
+
+#include "costmodel/transfer_prices.h"
 
 namespace penstock {
 namespace {
@@ -27,11 +30,24 @@ class LongestRun {
   int value_ = -1, run_ = 0, longest_ = 1;
 };
 
+// Devices after which the domains of all levels are what they were, but for those that hold all: of
+// nodes that are alike, one node. 0: there are no such.
+int period_of(const ClusterSpec& cluster) {
+  if (cluster.nodes.size() != 1) return 0;
+  const int node = type_of(cluster, cluster.nodes.front()).devices;
+  const bool within_nodes =
+      std::all_of(cluster.levels.begin(), cluster.levels.end(),
+                  [&](const LinkLevel& level) { return level.devices <= node; });
+  return within_nodes ? node : 0;
+}
+
 void add_distinct(std::vector<Collective>& all, Collective one) {
   if (std::find(all.begin(), all.end(), one) == all.end()) all.push_back(std::move(one));
 }
 
 }  // namespace
+
+bool first_stage_knows_links(const ClusterSpec& cluster) { return period_of(cluster) > 0; }
 
 std::vector<int> ranks_of(const Plan& plan, const std::vector<int>& stages) {
   std::vector<int> ranks;
@@ -56,17 +72,22 @@ struct PlanWiring::KnownTies {
   std::map<std::vector<int>, std::vector<Collective>> groups;  // by ranks
 };
 
-PlanWiring::PlanWiring(const ClusterSpec& cluster, const Plan& plan)
+PlanWiring::PlanWiring(const ClusterSpec& cluster, const Plan& plan, WiredStages wired)
     : plan_(plan),
       places_(cluster, plan),
       inner_ranks_(places_.distinct_inner_ranks()),
       tensor_ranks_(
           inner_ranks_.begin(),
           inner_ranks_.begin() + std::min<std::ptrdiff_t>(plan.tensor, std::ssize(inner_ranks_))),
-      all_devices_{group_shape(places_.layout(), places_.all_devices()), 1},
       known_ties_(std::make_shared<KnownTies>()) {
+  if (wired == WiredStages::kFirst) {
+    find_weight_groups(1);
+    if (first_stage_knows_links(cluster)) find_links();
+    return;
+  }
+  all_devices_.group = group_shape(places_.layout(), places_.all_devices());
   find_links();
-  find_weight_groups();
+  find_weight_groups(plan_.stages_per_copy());
 }
 
 void PlanWiring::find_links() {
@@ -80,15 +101,26 @@ void PlanWiring::find_links() {
   }
 }
 
-void PlanWiring::find_weight_groups() {
+void PlanWiring::find_weight_groups(int stages) {
   for (auto* groups : {&weight_groups_, &shard_groups_, &same_shard_groups_, &expert_groups_,
                        &expert_shard_groups_, &same_expert_shard_groups_}) {
     groups->resize(static_cast<std::size_t>(plan_.pipeline));
   }
   if (plan_.weight_copies() == 1) return;
-  for (int stage = 0; stage < plan_.stages_per_copy(); ++stage) {
+  // Groups that begin at the same place of a node, and whose devices lie as far apart, lie alike.
+  const int period = plan_.has_unequal_replicas() || plan_.copies() > 1 ? 0 : period_of(cluster());
+  std::vector<int> first_at(static_cast<std::size_t>(period), -1);  // by place: such a rank
+  for (int stage = 0; stage < stages; ++stage) {
     const std::vector<int> ranks = ranks_of(plan_, in_all_copies(plan_, stage));
     auto& groups = weight_groups_[static_cast<std::size_t>(ranks.front())];
+    if (groups.empty() && period > 0) {
+      int& like = first_at[static_cast<std::size_t>(places_.device_of(ranks[0], 0, 0) % period)];
+      if (like < 0) {
+        like = ranks[0];
+      } else {
+        groups = weight_groups_[static_cast<std::size_t>(like)];
+      }
+    }
     if (groups.empty()) groups = groups_of_all_replicas(ranks);
     if (plan_.shard_group > 0) find_shard_groups(ranks);
     if (plan_.has_expert_grid()) find_expert_groups(ranks);
@@ -167,9 +199,18 @@ void PlanWiring::find_expert_groups(const std::vector<int>& ranks) {
   }
 }
 
+// Replicas that are alike lie a number of devices apart: once that has come round to the same place
+// of a node, pairs repeat. A run of pairs that leave one node is no longer than a round, so that
+// two rounds have all of them.
 template <class Visit>
 void PlanWiring::for_each_pair(int rank, int next, Visit visit) const {
-  for (int d = 0; d < plan_.data; ++d) {
+  int replicas = plan_.data;
+  const int period = plan_.has_unequal_replicas() ? 0 : period_of(cluster());
+  if (period > 0 && replicas > 1) {
+    const int apart = places_.device_of(rank, 1, 0) - places_.device_of(rank, 0, 0);
+    replicas = std::min(replicas, 2 * (period / std::gcd(period, apart)));
+  }
+  for (int d = 0; d < replicas; ++d) {
     for (const int i : inner_ranks_) {
       visit(places_.device_of(rank, d, i), places_.device_of(next, d, i));
     }

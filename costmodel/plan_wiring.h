@@ -33,10 +33,14 @@ std::vector<int> ranks_of(const Plan& plan, const std::vector<int>& stages);
 // The stage that holds the same sections in every copy of the weights.
 std::vector<int> in_all_copies(const Plan& plan, int stage);
 
+// Which wires are looked at: of the first stage only the groups that hold it, which takes a part of
+// the time that all of them take.
+enum class WiredStages { kAll, kFirst };
+
 // Keeps the cluster by reference.
 class PlanWiring {
  public:
-  PlanWiring(const ClusterSpec& cluster, const Plan& plan);
+  PlanWiring(const ClusterSpec& cluster, const Plan& plan, WiredStages wired = WiredStages::kAll);
 
   [[nodiscard]] const ClusterSpec& cluster() const { return places_.cluster(); }
   // From the rank to the next one, from the last to the first, in replicas of the kind.
@@ -80,7 +84,7 @@ class PlanWiring {
 
  private:
   void find_links();
-  void find_weight_groups();
+  void find_weight_groups(int stages);
   [[nodiscard]] RankLink link_between(int rank, int next) const;
   [[nodiscard]] RankLink link_in_kind(int rank, int next, int kind) const;
   void find_shard_groups(const std::vector<int>& ranks);

@@ -13,6 +13,7 @@
 #include "costmodel/links.h"
 #include "costmodel/price_units.h"
 #include "costmodel/step_prices.h"
+#include "costmodel/transfer_prices.h"
 
 namespace penstock {
 namespace {
@@ -199,6 +200,23 @@ BucketRule bucket_rule(const Plan& plan, bool splits_backward) {
 }
 
 }  // namespace
+
+std::vector<BoundaryTimes> transfer_prices(const PlanWiring& wiring, const Plan& plan,
+                                           const std::vector<std::int64_t>& boundary) {
+  const ClusterSpec& cluster = wiring.cluster();
+  const bool costs_ranks = cluster.measured_executor && cluster.measured_executor->is_priced;
+  if (costs_ranks || plan.kinds() > 1 || !first_stage_knows_links(cluster)) return {};
+  std::vector<BoundaryTimes> times;
+  times.reserve(static_cast<std::size_t>(plan.stages()));
+  for (int stage = 0; stage < plan.stages(); ++stage) {
+    const auto last = static_cast<std::size_t>(plan.end_section(stage)) - 1;
+    const TransferPrice price =
+        transfer_price(cluster, boundary_link(plan, wiring, stage, 0), Bytes{boundary[last]},
+                       transfer_factor(cluster, plan, stage, 0));
+    times.push_back({price.activation.duration, price.gradient.duration});
+  }
+  return times;
+}
 
 StagePricing price_stages(const ModelProfile& profile, const ClusterSpec& cluster, const Plan& plan,
                           const RankTables& tables, bool splits_backward) {

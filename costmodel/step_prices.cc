@@ -14,6 +14,7 @@
 
 #include "core/values/error.h"
 #include "core/values/held_parameters.h"
+#include "costmodel/hide_reductions.h"
 #include "costmodel/host_updates.h"
 #include "costmodel/interpolate.h"
 #include "costmodel/links.h"
@@ -48,12 +49,13 @@ HeldParameters needed_parameters(const SectionType& type, const Plan& plan) {
   return {needed_parameters(type.parameters, type.name, plan.tensor)};
 }
 
-// Parameters of the stages of one copy, each tied tensor once per stage.
-std::vector<HeldParameters> stage_parameters(const ModelProfile& profile, const Plan& plan) {
+// Parameters of the first so many stages of one copy, each tied tensor once per stage.
+std::vector<HeldParameters> stage_parameters(const ModelProfile& profile, const Plan& plan,
+                                             int stages) {
   std::vector<std::optional<HeldParameters>> of_type(profile.section_types.size());
   std::vector<HeldParameters> sums;
-  sums.reserve(static_cast<std::size_t>(plan.stages_per_copy()));
-  for (int stage = 0; stage < plan.stages_per_copy(); ++stage) {
+  sums.reserve(static_cast<std::size_t>(stages));
+  for (int stage = 0; stage < stages; ++stage) {
     HeldParameters& sum = sums.emplace_back();
     for (int section = plan.first_section(stage); section < plan.end_section(stage); ++section) {
       const auto type =
@@ -67,7 +69,7 @@ std::vector<HeldParameters> stage_parameters(const ModelProfile& profile, const 
     const std::int64_t shared = needed_parameters(tied.parameters, tied.name, plan.tensor);
     for (std::size_t i = 1; i < tied.sections.size(); ++i) {  // sections ascend, stages too
       const int stage = stage_of(plan, tied.sections[i]);
-      if (stage == stage_of(plan, tied.sections[i - 1])) {
+      if (stage < stages && stage == stage_of(plan, tied.sections[i - 1])) {
         sums[static_cast<std::size_t>(stage)].all -= shared;
       }
     }
@@ -271,33 +273,38 @@ Reduction reduction_of(const Plan& plan, const ClusterSpec& cluster, Bytes gradi
   return times;
 }
 
+// Of stage `s` of every copy, on their ranks.
+Reduction reduction_of_stage(const ModelProfile& profile, const PlanWiring& wiring,
+                             const Plan& plan, int s, const HeldParameters& held) {
+  const ClusterSpec& cluster = wiring.cluster();
+  const std::vector<int> ranks = ranks_of(plan, in_all_copies(plan, s));
+  const PriceFactors factors = reduction_factors(cluster, plan, ranks);
+  const int rank = ranks.front();
+  const auto part = [&](std::int64_t parameters, const Holders& of) {
+    return reduction_of(plan, cluster, profile.training.bytes_per_gradient * parameters,
+                        profile.training.bytes_per_parameter * parameters, of, factors);
+  };
+  const Reduction dense =
+      part(held.all - held.experts, {wiring.weight_groups(rank), wiring.shard_groups(rank),
+                                     wiring.same_shard_groups(rank), plan.shards()});
+  Reduction experts;
+  if (held.experts > 0 && plan.expert_copies() > 1) {
+    experts = part(held.experts, {wiring.expert_groups(rank), wiring.expert_shard_groups(rank),
+                                  wiring.same_expert_shard_groups(rank), plan.expert_shards()});
+  }
+  return {dense.reduce + experts.reduce, dense.gather + experts.gather};
+}
+
 // What no section does by itself (price_units.h).
 void reduce_gradients(const ModelProfile& profile, const PlanWiring& wiring, const Plan& plan,
                       const std::vector<HeldParameters>& of_copy, StepPrices& prices) {
-  const ClusterSpec& cluster = wiring.cluster();
   for (int s = 0; s < plan.stages_per_copy(); ++s) {
-    const std::vector<int> holders = in_all_copies(plan, s);
-    const std::vector<int> ranks = ranks_of(plan, holders);
-    const HeldParameters& held = of_copy[static_cast<std::size_t>(s)];
-    const PriceFactors factors = reduction_factors(cluster, plan, ranks);
-    const int rank = ranks.front();
-    const auto part = [&](std::int64_t parameters, const Holders& of) {
-      return reduction_of(plan, cluster, profile.training.bytes_per_gradient * parameters,
-                          profile.training.bytes_per_parameter * parameters, of, factors);
-    };
-    const Reduction dense =
-        part(held.all - held.experts, {wiring.weight_groups(rank), wiring.shard_groups(rank),
-                                       wiring.same_shard_groups(rank), plan.shards()});
-    Reduction experts;
-    if (held.experts > 0 && plan.expert_copies() > 1) {
-      experts = part(held.experts, {wiring.expert_groups(rank), wiring.expert_shard_groups(rank),
-                                    wiring.same_expert_shard_groups(rank), plan.expert_shards()});
-    }
-    const Duration reduce = dense.reduce + experts.reduce, gather = dense.gather + experts.gather;
-    for (const int stage : holders) {
+    const Reduction times =
+        reduction_of_stage(profile, wiring, plan, s, of_copy[static_cast<std::size_t>(s)]);
+    for (const int stage : in_all_copies(plan, s)) {
       StepPrice& step = prices.step[static_cast<std::size_t>(stage)];
-      step.reduce_gradient.duration = reduce;
-      step.unshard.duration = gather;
+      step.reduce_gradient.duration = times.reduce;
+      step.unshard.duration = times.gather;
     }
   }
 }
@@ -315,7 +322,8 @@ std::optional<std::int64_t> parameters_at(const std::vector<ParameterCount>& cou
 StepPrices price_steps(const ModelProfile& profile, const PlanWiring& wiring, const Plan& plan) {
   StepPrices prices;
   prices.level_used.resize(wiring.cluster().levels.size());
-  const std::vector<HeldParameters> of_copy = stage_parameters(profile, plan);
+  const std::vector<HeldParameters> of_copy =
+      stage_parameters(profile, plan, plan.stages_per_copy());
   for (const HeldParameters& held : of_copy) prices.parameters.push_back(held.all);
   const ShardedState state(profile.training, plan);
   prices.step.reserve(static_cast<std::size_t>(plan.stages()));
@@ -337,6 +345,24 @@ StepPrices price_steps(const ModelProfile& profile, const PlanWiring& wiring, co
   prices.norm.duration = longest_norm_part(profile, plan, of_copy);
   if (plan.devices() > 1) prices.norm.duration += norm_reduction(wiring, prices);
   return prices;
+}
+
+// Reductions and gathers by bucket leave at least the share of a bucket (hide_reductions.h).
+FirstStageEnd first_stage_end(const ModelProfile& profile, const PlanWiring& wiring,
+                              const Plan& plan) {
+  if (plan.is_mixed() || plan.offload_optimizer) return {};
+  const HeldParameters held = stage_parameters(profile, plan, 1).front();
+  FirstStageEnd end;
+  Duration gather{};
+  if (plan.weight_copies() > 1) {
+    const Reduction whole = reduction_of_stage(profile, wiring, plan, 0, held);
+    const double shown = least_shown_of(profile.training, plan.weight_copies(), held.all);
+    end.reduce = scaled(whole.reduce, shown);
+    gather = scaled(whole.gather, shown);
+  }
+  end.after_norm = optimizer_time(profile.training, wiring.cluster(), plan, 0, held);
+  if (plan.stages() == plan.pipeline) end.after_norm += gather;
+  return end;
 }
 
 }  // namespace penstock

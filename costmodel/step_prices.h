@@ -29,4 +29,14 @@ struct StepPrices {
 };
 StepPrices price_steps(const ModelProfile& profile, const PlanWiring& wiring, const Plan& plan);
 
+// What ends a step by the first stage alone, no more than price_stages() says: for bounds. Of plans
+// on one device type whose state stays there; of others nothing.
+struct FirstStageEnd {
+  Duration reduce{};      // behind its last backward, what no compute can hide
+  Duration after_norm{};  // its update; and its gather, where its rank has no other
+};
+// `wiring`: of the first stage is enough.
+FirstStageEnd first_stage_end(const ModelProfile& profile, const PlanWiring& wiring,
+                              const Plan& plan);
+
 }  // namespace penstock

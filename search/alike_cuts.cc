@@ -37,6 +37,7 @@ struct Unit {
 
 std::vector<Unit> units_of(const Plan& plan) {
   std::vector<Unit> units;
+  units.reserve(static_cast<std::size_t>(plan.pipeline));
   for (int rank = 0; rank < plan.pipeline; ++rank) {
     std::vector<int> stages = plan.stages_of_rank(rank);
     for (int& stage : stages) stage %= plan.stages_per_copy();
@@ -298,6 +299,8 @@ FittingCuts alike_cuts(const RankSums& sums, const StageMemory& memory, const Pl
   std::vector<std::vector<int>> most;
   std::vector<int> least_shares, most_shares;
   rooms.reserve(units.size());
+  work.reserve(units.size());
+  most.reserve(units.size());
   bool all_tried = true;
   for (const Unit& unit : units) {
     rooms.emplace_back(memory, unit, plan.stages_per_copy());

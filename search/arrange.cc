@@ -38,11 +38,13 @@ StageCosts costs_of(const Plan& plan, const StagePrices& prices, const ExecutorM
 
 ArrangedSchedules arrange_schedules(const Plan& plan, const StagePrices& prices,
                                     const ExecutorModel& executor,
-                                    const std::vector<std::int64_t>& limit, int slower_transfers) {
+                                    const std::vector<std::int64_t>& limit, int slower_transfers,
+                                    Duration to_beat) {
   const ScheduleKind& kind = *find_schedule(plan.schedule);
   StageCosts costs = costs_of(plan, prices, executor, limit);
   for (Duration& time : costs.activation) time *= slower_transfers;
   for (Duration& time : costs.gradient) time *= slower_transfers;
+  costs.to_beat = to_beat;
   ArrangedSchedules result;
   result.schedules.pipelines = rolled_inputs(plan);
   result.schedules.schedules.reserve(result.schedules.pipelines.size());
@@ -54,10 +56,9 @@ ArrangedSchedules arrange_schedules(const Plan& plan, const StagePrices& prices,
     for (const MicroBatchRun& run : pipeline.micro_batches) count += run.count;
     shape.micro_batches = static_cast<int>(count);
     ArrangedSchedule arranged = kind.arrange(shape, costs);
-    if (!arranged.why_not.empty()) {
-      result.why_not = std::move(arranged.why_not);
-      return result;
-    }
+    result.is_beaten = arranged.is_beaten;
+    result.why_not = std::move(arranged.why_not);
+    if (result.is_beaten || !result.why_not.empty()) return result;
     result.schedules.schedules.push_back(std::move(arranged.schedule));
     pipeline.schedule = &result.schedules.schedules.back();
   }

@@ -17,15 +17,17 @@ namespace penstock {
 
 struct ArrangedSchedules {
   PlanSchedules schedules;
-  std::string why_not;  // nothing fits: the reason
+  std::string why_not;     // nothing fits: the reason
+  bool is_beaten = false;  // nothing shorter than what is to be beaten: no schedules
 };
 
 // For an automatic schedule. `limit`: bytes that every rank has for activations.
-// `slower_transfers`: it is arranged as if transfers took so many times as long.
+// `slower_transfers`: it is arranged as if transfers took so many times as long. `to_beat`: of its
+// compute and transfers (StageCosts).
 ArrangedSchedules arrange_schedules(const Plan& plan, const StagePrices& prices,
                                     const ExecutorModel& executor,
                                     const std::vector<std::int64_t>& limit,
-                                    int slower_transfers = 1);
+                                    int slower_transfers = 1, Duration to_beat = Duration::max());
 
 // The same with lists that local search has made shorter, within the same limit (shorten_lists.h).
 ArrangedSchedules shortened(const ArrangedSchedules& arranged, const Plan& plan,

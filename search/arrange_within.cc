@@ -13,6 +13,7 @@
 #include "search/choose_cuts.h"
 #include "search/evaluation.h"
 #include "search/host_room.h"
+#include "search/lower_bound.h"
 #include "search/memory.h"
 #include "simulator/liveness.h"
 #include "simulator/merge_liveness.h"
@@ -64,12 +65,14 @@ std::vector<MemoryUse> count(const Asked& asked, ArrangedWithin& within) {
 
 // `room`: what the activations may take at last.
 ArrangedWithin arranged_for(const Asked& asked, int slower_transfers,
-                            std::vector<std::int64_t>& room) {
+                            std::vector<std::int64_t>& room, Duration to_beat = Duration::max()) {
   const auto& [inputs, plan, prices, ties, recomputes, reserve, capacity] = asked;
   ArrangedWithin result;
   room = room_for_activations(plan, prices, reserve, capacity);
   for (int tries = 0; tries < kMostTries; ++tries) {
-    result.arranged = arrange_schedules(plan, prices, inputs.executor, room, slower_transfers);
+    result.arranged =
+        arrange_schedules(plan, prices, inputs.executor, room, slower_transfers, to_beat);
+    if (result.arranged.is_beaten) return result;
     if (!result.arranged.why_not.empty()) {
       result.why_not = Rejection{result.arranged.why_not, 1, std::nullopt, std::nullopt, ""};
       return result;
@@ -111,6 +114,16 @@ std::optional<TimelineSummary> summary_of(const ArrangedSchedules& arranged,
 
 namespace {
 
+// What the compute and the transfers of a large plan must take less than. A small one, which is
+// tried in other ways as well, and one whose micro-batches differ, of which the lists know the
+// longest only, have no such limit.
+Duration to_beat_of(const Asked& asked, std::int64_t size, Duration slowest) {
+  const bool is_bounded = size > kMostForSlowerTransfers && asked.prices.shapes == 1;
+  if (!is_bounded || slowest == Duration::max()) return Duration::max();
+  return slowest - least_behind_compute(asked.prices, asked.plan, asked.inputs.executor) +
+         Duration{1};
+}
+
 // The fastest of several arrangements of one plan.
 class Fastest {
  public:
@@ -144,12 +157,15 @@ class Fastest {
 
 ArrangedWithin arrange_within(const PlanInputs& inputs, const Plan& plan, const StagePrices& prices,
                               const std::vector<PlanTie>& ties, bool recomputes,
-                              const PerRank<Bytes>& reserve, const PerRank<Bytes>& capacity) {
+                              const PerRank<Bytes>& reserve, const PerRank<Bytes>& capacity,
+                              Duration slowest) {
   const Asked asked{inputs, plan, prices, ties, recomputes, reserve, capacity};
   std::vector<std::int64_t> room;
-  ArrangedWithin first = arranged_for(asked, 1, room);
   const std::int64_t size = std::int64_t{plan.stages()} * replica_loads(plan).front().micro_batches;
-  if (first.why_not || plan.pipeline == 1 || size > kMostForSlowerTransfers) return first;
+  ArrangedWithin first = arranged_for(asked, 1, room, to_beat_of(asked, size, slowest));
+  if (first.arranged.is_beaten || first.why_not || plan.pipeline == 1 ||
+      size > kMostForSlowerTransfers)
+    return first;
   // ZB-1p and ZB-2p are what was published; and pipelines that differ must not come to reduce their
   // stages in different orders.
   const bool shortens = size <= kMostForShortened &&

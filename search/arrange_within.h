@@ -23,9 +23,12 @@ struct ArrangedWithin {
   Bytes fullest;                     // rank
 };
 
+// `slowest`: what steps take longer than that is of no use (arranged.is_beaten). Large plans stop
+// there; in less room, where buffers turn out to need it, none is expected to be faster.
 ArrangedWithin arrange_within(const PlanInputs& inputs, const Plan& plan, const StagePrices& prices,
                               const std::vector<PlanTie>& ties, bool recomputes,
-                              const PerRank<Bytes>& reserve, const PerRank<Bytes>& capacity);
+                              const PerRank<Bytes>& reserve, const PerRank<Bytes>& capacity,
+                              Duration slowest = Duration::max());
 
 // Its replay; nothing when its transfers deadlock.
 std::optional<TimelineSummary> summary_of(const ArrangedSchedules& arranged,

@@ -18,7 +18,7 @@ namespace {
 
 ArrangedOutcome replay_evaluated(const PlanInputs& inputs, const Plan& plan) {
   const EvaluatedPlan evaluated = evaluate(inputs, plan);
-  if (evaluated.why_not) return {evaluated.why_not, {}};
+  if (evaluated.why_not) return {evaluated.why_not, {}, false};
   return {std::nullopt,
           {evaluated.plan, evaluated.evaluation.step_time, evaluated.evaluation.peak_memory()}};
 }
@@ -59,7 +59,7 @@ Rejection no_arrangement_fits(const Plan& plan) {
           std::nullopt, std::nullopt, ""};
 }
 
-ArrangedOutcome replay_arranged(const PlanInputs& inputs, const Plan& plan) {
+ArrangedOutcome replay_arranged(const PlanInputs& inputs, const Plan& plan, Duration slowest) {
   if (!find_schedule(plan.schedule)->is_automatic()) return replay_rule(inputs, plan);
   const PreparedPlan prepared = prepare(inputs, plan);
   if (prepared.why_not) return {prepared.why_not, {}};
@@ -69,7 +69,8 @@ ArrangedOutcome replay_arranged(const PlanInputs& inputs, const Plan& plan) {
                                             prepared.kind->splits_backward());
   const ArrangedWithin within =
       arrange_within(inputs, prepared.plan, pricing.prices, pricing.ties, recomputes,
-                     prepared.devices.reserve(), prepared.devices.memory());
+                     prepared.devices.reserve(), prepared.devices.memory(), slowest);
+  if (within.arranged.is_beaten) return {std::nullopt, {}, true};
   if (!within.arranged.why_not.empty()) return {no_arrangement_fits(plan), {}};
   if (within.why_not) return {within.why_not, {}};
   const auto summary = summary_of(

@@ -18,8 +18,11 @@ struct ArrangedCandidate {
 struct ArrangedOutcome {
   std::optional<Rejection> why_not;
   Found found;
+  bool is_beaten = false;  // it takes longer than `slowest`: nothing else is known
 };
 Rejection no_arrangement_fits(const Plan& plan);
-ArrangedOutcome replay_arranged(const PlanInputs& inputs, const Plan& plan);
+// `slowest`: a plan that takes longer need not be worked out to the end.
+ArrangedOutcome replay_arranged(const PlanInputs& inputs, const Plan& plan,
+                                Duration slowest = Duration::max());
 
 }  // namespace penstock

@@ -118,9 +118,10 @@ class Search {
         asked_to_stop_(progress),
         space_(enumerate(inputs, request)),
         shared_(inputs.executor),
-        tally_(request.faster_than ? no_leaders()
-                                   : Incumbents(is_book() ? 1 : std::max(request.top, kFewestKept),
-                                                budgets_of(request, space_)),
+        tally_(Incumbents(is_book() ? 1 : std::max(request.top, kFewestKept),
+                          request.faster_than && !is_book() ? std::vector<Budget>{}
+                                                            : budgets_of(request, space_),
+                          request.faster_than),
                has_many_sizes()) {
     tally_.rejected = space_.rejected;
   }
@@ -266,11 +267,21 @@ class Search {
 
   void work_out(const std::vector<const ArrangedCandidate*>& batch) {
     std::vector<ArrangedOutcome> outcomes(batch.size());
-    in_parallel(request_.threads, batch.size(),
-                [&](std::size_t i) { outcomes[i] = replay_arranged(inputs_, batch[i]->plan); });
+    const auto slowest = [&](const Plan& plan) {
+      if (!request_.bounds) return Duration::max();
+      const auto to_lead = tally_.incumbents.to_lead(plan.devices(), request_.sizes.size());
+      return to_lead.value_or(Duration::max());
+    };
+    in_parallel(request_.threads, batch.size(), [&](std::size_t i) {
+      outcomes[i] = replay_arranged(inputs_, batch[i]->plan, slowest(batch[i]->plan));
+    });
     for (std::size_t i = 0; i < batch.size(); ++i) {
       if (outcomes[i].why_not) {
         tally_.rejected.add(*outcomes[i].why_not, 1, batch[i]->plan);
+        continue;
+      }
+      if (outcomes[i].is_beaten) {
+        ++tally_.bounded;
         continue;
       }
       ++tally_.evaluated;
@@ -296,7 +307,8 @@ class Search {
       count_as_rejected(dropped);
     }
     std::sort(fastest.begin(), fastest.end(), comes_before);
-    fastest.resize(std::min(fastest.size(), static_cast<std::size_t>(request_.top)));
+    const int shown = request_.faster_than ? 1 : request_.top;
+    fastest.resize(std::min(fastest.size(), static_cast<std::size_t>(shown)));
     std::erase_if(front, [&](const Found& one) {
       return std::any_of(fastest.begin(), fastest.end(),
                          [&](const Found& other) { return says_the_same(other, one); });

@@ -191,17 +191,20 @@ std::optional<std::vector<int>> balanced_cuts(const RankSums& sums, const Plan& 
 
 std::optional<Rejection> over_memory(const std::vector<Bytes>& totals, const Plan& plan,
                                      const PerRank<Bytes>& capacity) {
-  std::optional<Rejection> worst;
+  int worst = -1;
+  Bytes most_over;
   const int ranks = static_cast<int>(totals.size());  // listed ones
   for (int rank = 0; rank < ranks; ++rank) {
     const Bytes over = totals[static_cast<std::size_t>(rank)] - capacity[rank];
-    if (over.count <= 0 || (worst && over <= *worst->most_over)) continue;
-    const int in_pipeline = rank % plan.pipeline;
-    std::string who = role(plan.chunks == 1 ? "stage" : "rank", in_pipeline, plan.pipeline);
-    if (plan.is_mixed()) who += " (" + plan.device_of_rank(rank) + ")";
-    worst = Rejection{who + " over memory", 1, over, over, ""};
+    if (over <= most_over) continue;
+    worst = rank;
+    most_over = over;
   }
-  return worst;
+  if (worst < 0) return std::nullopt;
+  const int in_pipeline = worst % plan.pipeline;
+  std::string who = role(plan.chunks == 1 ? "stage" : "rank", in_pipeline, plan.pipeline);
+  if (plan.is_mixed()) who += " (" + plan.device_of_rank(worst) + ")";
+  return Rejection{who + " over memory", 1, most_over, most_over, ""};
 }
 
 Cuts choose_cuts(const RankSums& sums, const StageMemory& memory, const Plan& plan,

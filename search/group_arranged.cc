@@ -5,8 +5,10 @@
 // have set a time to beat, unless the question names the schedule.
 #include "search/group_arranged.h"
 
+#include <cstdint>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "core/values/rule_facts.h"
 #include "search/arrange.h"
@@ -63,13 +65,22 @@ void GroupArranged::run(const ScheduleKind& kind, Plan& plan, const std::vector<
       if (work_.may_be_worth_arranging(work_.any_cuts)) {
         work_.add_contender(Contender{plan, by_compute, work_.any_cuts});
       }
-      if (loses) {
+      if (loses || loses_at_its_end(kind, sums, plan)) {
         ++work_.result.bounded;
       } else {
         try_candidate(kind, plan);
       }
     }
   }
+}
+
+// Before it is priced: by its compute and what its first stage does at the end of the step.
+bool GroupArranged::loses_at_its_end(const ScheduleKind& kind, const RankSums& sums,
+                                     const Plan& plan) {
+  if (!work_.request.bounds || facts_of(kind.rule).recomputes_early) return false;
+  const Duration bound = compute_bound(sums, plan, work_.backward, HeldCounts{},
+                                       work_.inputs.executor, work_.end_of(plan));
+  return !work_.may_be_worth_arranging(bound);
 }
 
 void GroupArranged::try_candidate(const ScheduleKind& kind, const Plan& plan) {
@@ -81,8 +92,9 @@ void GroupArranged::try_candidate(const ScheduleKind& kind, const Plan& plan) {
   }
   const StagePricing& pricing = own ? *own : work_.pricing_of(plan);
   HeldCounts most;
+  std::vector<std::int64_t> room;
   if (kind.is_automatic() && kind.limit_in_ranks == 0) {
-    const auto room =
+    room =
         room_for_activations(plan, pricing.prices, work_.prices.reserve(), work_.prices.memory());
     if (!holds_one_of_each(plan, pricing.prices, room)) {
       work_.result.rejected.add(no_arrangement_fits(plan), 1, plan);
@@ -93,7 +105,7 @@ void GroupArranged::try_candidate(const ScheduleKind& kind, const Plan& plan) {
   const bool is_bounded = !facts_of(kind.rule).recomputes_early;
   const Duration bound =
       is_bounded ? step_bound(pricing.prices, plan, work_.backward, most, work_.inputs.executor,
-                              facts_of(kind.rule).last_rank_keeps)
+                              facts_of(kind.rule).last_rank_keeps, room)
                  : work_.any_cuts;
   if (!work_.may_be_worth_arranging(bound)) {
     ++work_.result.bounded;

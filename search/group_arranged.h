@@ -17,6 +17,8 @@ class GroupArranged {
   void run(const ScheduleKind& kind, Plan& plan, const std::vector<int>& balanced);
 
  private:
+  [[nodiscard]] bool loses_at_its_end(const ScheduleKind& kind, const RankSums& sums,
+                                      const Plan& plan);
   void try_candidate(const ScheduleKind& kind, const Plan& plan);
 
   GroupWork& work_;

@@ -163,13 +163,14 @@ GroupDivision::Within GroupDivision::divided_within(const Plan& plan, const Stag
   return within;
 }
 
-Duration GroupDivision::bound_of(const Plan& plan, const RankSums& kept, const HeldCounts& held) {
+Duration GroupDivision::bound_of(const Plan& plan, const RankSums& kept, const HeldCounts& held,
+                                 const FirstStageEnd& end) {
   const BackwardKind backward = find_schedule(plan.schedule)->backward;
   if (plan.recompute == "none") {
-    return compute_bound(kept, plan, backward, held, inputs_.executor);
+    return compute_bound(kept, plan, backward, held, inputs_.executor, end);
   }
   const RecomputeSums sums = sums_of(mode_of(plan.recompute), kept);
-  return compute_bound(sums, plan, backward, held, inputs_.executor);
+  return compute_bound(sums, plan, backward, held, inputs_.executor, end);
 }
 
 std::optional<Duration> GroupDivision::least(const SectionSums& kept, BackwardKind backward,

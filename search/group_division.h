@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/values/plan.h"
+#include "costmodel/step_prices.h"
 #include "search/best_plans.h"
 #include "search/candidates.h"
 #include "search/divided_tables.h"
@@ -62,7 +63,8 @@ class GroupDivision {
   Within divided_within(const Plan& plan, const StageMemory& memory, const HeldCounts& held,
                         const RankSums& kept, const std::vector<int>& balanced, Duration slowest);
   // What such a plan takes at least by compute; `held` may be empty.
-  Duration bound_of(const Plan& plan, const RankSums& kept, const HeldCounts& held);
+  Duration bound_of(const Plan& plan, const RankSums& kept, const HeldCounts& held,
+                    const FirstStageEnd& end = {});
   // No such plan is faster, whatever its cuts; nothing when no mode has prices.
   std::optional<Duration> least(const SectionSums& kept, BackwardKind backward,
                                 const StashRoom& room);

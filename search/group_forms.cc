@@ -190,6 +190,14 @@ void GroupForms::change_all_for_trainer(std::vector<GroupDivision::Divided>& for
   });
 }
 
+// Before it is priced: by its compute and what its first stage does at the end of the step.
+bool GroupForms::loses_at_its_end(const GroupDivision::Divided& form, const HeldCounts& held) {
+  if (!work_.request.bounds) return false;
+  const Duration bound =
+      work_.division.bound_of(form.plan, work_.prices.sums(), held, work_.end_of(form.plan));
+  return !work_.may_matter(bound, form.memory);
+}
+
 // Of several forms of one candidate the fastest counts.
 void GroupForms::try_one_of(const std::vector<GroupDivision::Divided>& forms,
                             const HeldCounts& held) {
@@ -203,7 +211,7 @@ void GroupForms::try_one_of(const std::vector<GroupDivision::Divided>& forms,
   };
   for (const GroupDivision::Divided& form : forms) {
     const Plan& plan = form.plan;
-    if (!work_.may_matter(form.bound, form.memory)) {
+    if (!work_.may_matter(form.bound, form.memory) || loses_at_its_end(form, held)) {
       may_be_cut_better(plan);
       continue;
     }

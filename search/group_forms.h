@@ -35,6 +35,7 @@ class GroupForms {
     [[nodiscard]] const StagePricing& pricing() const { return own ? *own : *shared; }
   };
 
+  [[nodiscard]] bool loses_at_its_end(const GroupDivision::Divided& form, const HeldCounts& held);
   [[nodiscard]] std::optional<bool> fits_but_is_too_slow(Plan plan, const StageMemory& memory,
                                                          const HeldCounts& at_least,
                                                          const std::vector<int>& balanced);

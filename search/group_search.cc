@@ -9,7 +9,10 @@
 #include <string>
 #include <utility>
 
+#include "costmodel/step_prices.h"
+#include "costmodel/transfer_prices.h"
 #include "search/choose_cuts.h"
+#include "search/end_bound.h"
 #include "search/evaluation.h"
 #include "search/group_arranged.h"
 #include "search/group_forms.h"
@@ -189,9 +192,23 @@ class GroupSearch {
       if (!cuts_may_matter(plan, balanced, *held, as_held)) continue;
       for (const Placement placement : work_.placements) {
         plan.placement = placement;
-        try_candidate(plan, *held);
+        if (!loses_at_its_end(plan, *held)) try_candidate(plan, *held);
       }
     }
+  }
+
+  // Before it is priced: by its compute and what its first stage does at the end of the step.
+  bool loses_at_its_end(const Plan& plan, const HeldCounts& held) {
+    if (!work_.request.bounds || plan.is_mixed()) return false;
+    const auto wiring = work_.first_stage_of(plan);
+    const SectionSums& sums = work_.prices.sums()[0];
+    const Duration bound = end_bound(sums, plan, work_.backward, held, work_.inputs.executor,
+                                     first_stage_end(*work_.inputs.profile, *wiring, plan),
+                                     transfer_prices(*wiring, plan, sums.boundary));
+    if (work_.may_matter(bound, least_memory_)) return false;
+    work_.add_contender(plan);
+    ++work_.result.bounded;
+    return true;
   }
 
   // Of the many with more chunks only those go on that may lead with the cuts that balance their
@@ -289,7 +306,8 @@ class GroupSearch {
     work_.note_possible();
     const Duration bound =
         compute_bound(work_.prices.sums(), plan, work_.backward, held, work_.inputs.executor);
-    if (!work_.may_matter(bound, change == GroupWork::Change::kMoved ? kNoMemory : cuts.fullest)) {
+    least_memory_ = change == GroupWork::Change::kMoved ? kNoMemory : cuts.fullest;
+    if (!work_.may_matter(bound, least_memory_)) {
       for (const Placement placement : work_.placements) {
         Plan placed = plan;
         placed.placement = placement;
@@ -331,6 +349,7 @@ class GroupSearch {
   GroupWork& work_;
   GroupForms forms_;
   const ScheduleKind* lost_ = nullptr;  // before its cuts, whatever its chunks
+  Bytes least_memory_;                  // of the cuts that were chosen last: on the fullest rank
   Plan asked_;  // the group's, with the schedule at hand: to copy a plan costs more than a bound
 };
 

@@ -56,6 +56,9 @@ struct SearchShared {
   Counts held_at_least, held;
   // (device, P, D, T, C, group of shards, placement, map of stages)
   Memo<std::tuple<int, int, int, int, OtherDegrees, int, Placement, StageMap>, PlanWiring> wirings;
+  // Likewise, of the groups that hold the first stage alone.
+  Memo<std::tuple<int, int, int, int, OtherDegrees, int, Placement, StageMap>, PlanWiring>
+      first_stages;
   // (device types of the ranks, D, T, group of shards, placement, map of stages)
   Memo<std::tuple<std::vector<std::string>, int, int, int, Placement, StageMap>, PlanWiring>
       mixed_wirings;

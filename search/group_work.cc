@@ -169,6 +169,19 @@ std::shared_ptr<const PlanWiring> GroupWork::wiring_of(const Plan& plan) {
       wiring);
 }
 
+// On one device type.
+std::shared_ptr<const PlanWiring> GroupWork::first_stage_of(const Plan& plan) {
+  return shared.first_stages.get(
+      {key.device, plan.pipeline, plan.data, plan.tensor, plan.other_degrees(), plan.shard_group,
+       plan.placement, plan.stage_map},
+      [&] { return PlanWiring(*inputs.cluster, plan, WiredStages::kFirst); });
+}
+
+FirstStageEnd GroupWork::end_of(const Plan& plan) {
+  if (plan.is_mixed()) return {};
+  return first_stage_end(*inputs.profile, *first_stage_of(plan), plan);
+}
+
 const StagePricing& GroupWork::pricing_of(const Plan& plan) {
   const bool splits = backward != BackwardKind::kFused;
   PricedPlan asked{plan.cuts,     plan.chunks,      plan.stage_map,

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "costmodel/price_stages.h"
+#include "costmodel/step_prices.h"
 #include "search/group_bounds.h"
 #include "search/group_division.h"
 #include "search/group_prices.h"
@@ -74,6 +75,9 @@ struct GroupWork {
                                                                PlanCounts& counts) const;
   const std::vector<int>& balanced_cuts_of(const Plan& plan);
   std::shared_ptr<const PlanWiring> wiring_of(const Plan& plan);
+  // Of a plan with cuts; worked out before all of its stages are wired and priced.
+  std::shared_ptr<const PlanWiring> first_stage_of(const Plan& plan);
+  FirstStageEnd end_of(const Plan& plan);
   // Of a plan whose sections all recompute as the group's, or all keep their activations. Kept for
   // the schedules that divide the model alike: stays as long as the group.
   const StagePricing& pricing_of(const Plan& plan);

@@ -6,7 +6,10 @@
 // - its last gradient still travels to the first stage, whose rank reduces, too: fill + work +
 //   drain;
 // - a stage that may hold n activations starts its (n + 1)-th forward after the first backward has
-//   come back: ceil(M / n) round trips to the last stage and back, between fill and drain.
+//   come back: ceil(M / n) round trips to the last stage and back, between fill and drain;
+// - a rank with room for so many bytes of activations holds each from the start of its forward to
+//   the end of its backward, a round trip: between fill and drain it needs bytes times trips over
+//   the room.
 //
 // Each is a chain of actions of which each waits for the one before, in any order that the schedule
 // allows; so no replay under any executor (executors only add waits) is shorter. Where a rank may
@@ -19,6 +22,7 @@
 
 #include "core/values/durations.h"
 #include "core/values/recompute_sections.h"
+#include "search/end_bound.h"
 #include "search/plan_program.h"
 
 namespace penstock {
@@ -33,6 +37,7 @@ struct StageTimes {
   // Shortest over the shapes: the last micro-batch may be short.
   std::int64_t least_backward = 0, least_weight = 0, least_send_back = 0;
   std::int64_t short_work = 0;  // all of the short micro-batch, if there is one
+  std::int64_t stash = 0;       // bytes; by prices only
 };
 
 // After compute: what a rank still has to do.
@@ -43,11 +48,14 @@ struct Tail {
 
 class Bound {
  public:
-  Bound(const Plan& plan, std::vector<StageTimes> stages, Tail tail, const HeldCounts& held)
+  // `room`: bytes for activations on every rank; empty: any number.
+  Bound(const Plan& plan, std::vector<StageTimes> stages, Tail tail, const HeldCounts& held,
+        std::span<const std::int64_t> room = {})
       : plan_(plan),
         stages_(std::move(stages)),
         tail_(std::move(tail)),
         held_(held),
+        room_(room),
         full_(first_load(plan).full / plan.copies()),
         splits_(std::any_of(stages_.begin(), stages_.end(),
                             [](const StageTimes& t) { return t.weight > 0; })),
@@ -77,7 +85,9 @@ class Bound {
       fill += stages_[r].forward + stages_[r].send;
       drain += stages_[r].least_backward + stages_[r].least_send_back;
     }
-    if (plan_.copies() == 1 && full_ > 0) latest = std::max(latest, longest_round_trips());
+    if (plan_.copies() == 1 && full_ > 0) {
+      latest = std::max({latest, longest_round_trips(), longest_within_room()});
+    }
     return latest + tail_.after_norm;
   }
 
@@ -130,10 +140,43 @@ class Bound {
     return trips * trip + rest * stages_[static_cast<std::size_t>(stage)].backward;
   }
 
+  // The first forward of a rank is of its first stage, behind the fill, and so is its last
+  // backward, before the drain.
+  [[nodiscard]] std::int64_t longest_within_room() const {
+    if (room_.empty()) return 0;
+    std::vector<double> held(ranks_.size(), 0.0);  // bytes times ns, of a micro-batch
+    std::int64_t trip = 0;
+    for (int s = plan_.stages() - 1; s >= 0; --s) {
+      const StageTimes& t = stages_[static_cast<std::size_t>(s)];
+      trip += t.forward + t.backward + t.send + t.send_back;
+      held[static_cast<std::size_t>(plan_.rank_of(s))] +=
+          static_cast<double>(t.stash) * static_cast<double>(trip);
+    }
+    constexpr double kRounding = 1.0 - 1e-9;
+    std::int64_t longest = 0;
+    std::int64_t fill = 0;
+    std::int64_t drain = 0;
+    for (int rank = 0; rank < plan_.pipeline; ++rank) {
+      const auto r = static_cast<std::size_t>(rank);
+      if (room_[r] > 0) {
+        const double least =
+            static_cast<double>(full_) * held[r] / static_cast<double>(room_[r]) * kRounding;
+        const auto within = static_cast<std::int64_t>(std::min(least, kLongest));
+        longest = std::max(longest, fill + within + drain + end_of_rank_0(rank));
+      }
+      fill += stages_[r].forward + stages_[r].send;
+      drain += stages_[r].least_backward + stages_[r].least_send_back;
+    }
+    return longest;
+  }
+  // More is no step: what is left cannot overflow.
+  static constexpr double kLongest = 1e18;
+
   const Plan& plan_;
   std::vector<StageTimes> stages_;
   Tail tail_;
   const HeldCounts& held_;
+  std::span<const std::int64_t> room_;
   std::int64_t full_;  // full micro-batches of a stage of the longest pipeline
   bool splits_;
   std::vector<OfRank> ranks_;
@@ -213,6 +256,7 @@ StageTimes times_of(const StagePrices& prices, const Plan& plan, int stage, Back
     return price_alone(prices, ActionKind::kSendGradient, {stage + 1, shape}).count();
   };
   StageTimes times;
+  times.stash = prices.compute_of(stage, 0).stash.count;
   times.forward = forward(0);
   times.backward = times.least_backward = backward(0);
   times.weight = times.least_weight = weight(0);
@@ -251,32 +295,51 @@ void add_run(const SectionSums& sums, BackwardKind backward, int first, int end,
 }
 
 Duration bound_of_compute(std::vector<StageTimes> stages, const Plan& plan, const HeldCounts& held,
-                          const ExecutorModel& executor) {
+                          const ExecutorModel& executor, const FirstStageEnd& end) {
   if (!has_short_micro_batch(plan)) {
     for (StageTimes& times : stages) {
       times.least_backward = times.backward;
       times.least_weight = times.weight;
+      times.least_send_back = times.send_back;
     }
   }
   Tail tail;
   tail.reduce.assign(stages.size(), 0);
+  tail.reduce.front() = end.reduce.count();
+  tail.after_norm = end.after_norm.count();
   return bound_of(Bound(plan, std::move(stages), std::move(tail), held), executor);
 }
 
 }  // namespace
 
 Duration compute_bound(const RankSums& sums, const Plan& plan, BackwardKind backward,
-                       const HeldCounts& held, const ExecutorModel& executor) {
+                       const HeldCounts& held, const ExecutorModel& executor,
+                       const FirstStageEnd& end) {
   std::vector<StageTimes> stages(static_cast<std::size_t>(plan.stages()));
   for (int s = 0; s < plan.stages(); ++s) {
     add_run(sums[plan.rank_of(s)], backward, plan.first_section(s), plan.end_section(s),
             stages[static_cast<std::size_t>(s)]);
   }
-  return bound_of_compute(std::move(stages), plan, held, executor);
+  return bound_of_compute(std::move(stages), plan, held, executor, end);
+}
+
+Duration end_bound(const SectionSums& sums, const Plan& plan, BackwardKind backward,
+                   const HeldCounts& held, const ExecutorModel& executor, const FirstStageEnd& end,
+                   const std::vector<BoundaryTimes>& transfers) {
+  std::vector<StageTimes> stages(static_cast<std::size_t>(plan.stages()));
+  for (std::size_t s = 0; s < stages.size(); ++s) {
+    const int stage = static_cast<int>(s);
+    add_run(sums, backward, plan.first_section(stage), plan.end_section(stage), stages[s]);
+    if (transfers.empty()) continue;
+    stages[s].send = transfers[s].there.count();
+    stages[s].send_back = transfers[s].back.count();
+  }
+  return bound_of_compute(std::move(stages), plan, held, executor, end);
 }
 
 Duration compute_bound(const RecomputeSums& sums, const Plan& divided, BackwardKind backward,
-                       const HeldCounts& held, const ExecutorModel& executor) {
+                       const HeldCounts& held, const ExecutorModel& executor,
+                       const FirstStageEnd& end) {
   std::vector<StageTimes> stages(static_cast<std::size_t>(divided.stages()));
   for (int s = 0; s < divided.stages(); ++s) {
     StageTimes& times = stages[static_cast<std::size_t>(s)];
@@ -286,11 +349,19 @@ Duration compute_bound(const RecomputeSums& sums, const Plan& divided, BackwardK
     add_run(sums.recomputed[rank], backward, first, middle, times);
     add_run(sums.kept[rank], backward, middle, divided.end_section(s), times);
   }
-  return bound_of_compute(std::move(stages), divided, held, executor);
+  return bound_of_compute(std::move(stages), divided, held, executor, end);
+}
+
+Duration least_behind_compute(const StagePrices& prices, const Plan& plan,
+                              const ExecutorModel& executor) {
+  const bool barrier = executor.optimizer == OptimizerGate::kGlobalBarrier;
+  const std::int64_t after = barrier ? tail_of(prices, plan, executor).after_norm : 0;
+  return Duration{after} + executor.per_step;
 }
 
 Duration step_bound(const StagePrices& prices, const Plan& plan, BackwardKind backward,
-                    const HeldCounts& held, const ExecutorModel& executor, bool last_rank_keeps) {
+                    const HeldCounts& held, const ExecutorModel& executor, bool last_rank_keeps,
+                    std::span<const std::int64_t> room) {
   std::vector<StageTimes> stages;
   stages.reserve(static_cast<std::size_t>(prices.stages));
   const int short_shape = short_shape_of(plan);
@@ -298,7 +369,8 @@ Duration step_bound(const StagePrices& prices, const Plan& plan, BackwardKind ba
     const bool recomputes = !last_rank_keeps || s + 1 < prices.stages;
     stages.push_back(times_of(prices, plan, s, backward, executor, recomputes, short_shape));
   }
-  return bound_of(Bound(plan, std::move(stages), tail_of(prices, plan, executor), held), executor);
+  return bound_of(Bound(plan, std::move(stages), tail_of(prices, plan, executor), held, room),
+                  executor);
 }
 
 }  // namespace penstock

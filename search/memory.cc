@@ -206,8 +206,11 @@ std::int64_t StageMemory::sum_of_state(int first, int end) const {
     const auto section = static_cast<std::size_t>(i);
     return sums.parameters[section + 1] - sums.parameters[section];
   };
-  return state_.of(parameters).sum() + fixed +
-         most_section_buffers(state_, first, end, parameters_of);
+  if (parameters != last_parameters_) {
+    state_of_last_ = state_.of(parameters).sum();
+    last_parameters_ = parameters;
+  }
+  return state_of_last_ + fixed + most_section_buffers(state_, first, end, parameters_of);
 }
 
 std::int64_t StageMemory::buffers(int stage, int first, int end) const {

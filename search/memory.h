@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/values/evaluation.h"
+#include "core/values/held_parameters.h"
 #include "core/values/per_rank.h"
 #include "core/values/plan.h"
 #include "core/values/stage_prices.h"
@@ -147,6 +148,9 @@ class StageMemory : public StageLimit {
   bool monotone_;
   mutable std::vector<std::int64_t> states_;  // by first and end; less than 0: not known yet
   mutable LeastSection least_section_;        // of the rank that asked last
+  // What was asked for last: stages of one length mostly follow each other.
+  mutable HeldParameters last_parameters_{-1, -1};
+  mutable std::int64_t state_of_last_ = 0;
 };
 
 }  // namespace penstock

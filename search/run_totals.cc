@@ -6,6 +6,7 @@ namespace penstock {
 
 RunTotals::RunTotals(const StageMemory& memory, std::size_t rank) : memory_(memory), rank_(rank) {
   const HeldCounts& held = memory.held();
+  chunks_.reserve(held.stages_of(rank).size());
   for (const int stage : held.stages_of(rank)) chunks_.push_back({stage, {}});
   peaks_.resize(held.peaks(rank));
   counts_.reserve(peaks_.size() * chunks_.size());

@@ -10,10 +10,11 @@ namespace {
 
 ArrangedSchedule arranged(const ScheduleKind& kind, const ScheduleShape& shape,
                           const AutomaticLists& found) {
-  if (!found.why_not.empty()) return {{}, found.why_not};
+  if (!found.why_not.empty()) return {{}, found.why_not, false};
+  if (found.is_beaten) return {{}, "", true};
   return {schedule_of_lists(std::string(kind.name), shape.micro_batches,
                             stage_ranks(kind.map, shape), found.lists),
-          ""};
+          "", false};
 }
 
 // ZB-1p and ZB-2p are named after their limit, whatever the memory.

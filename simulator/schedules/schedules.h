@@ -27,6 +27,7 @@ struct ScheduleShape {
 struct ArrangedSchedule {
   Schedule schedule;
   std::string why_not;
+  bool is_beaten = false;  // nothing shorter than StageCosts::to_beat was found
 };
 
 enum class BackwardKind {

@@ -23,6 +23,8 @@ struct StageCosts {
   // Per rank, same unit. zb-1p and zb-2p do not read it; zb-v-auto has a default where it is empty.
   std::vector<std::int64_t> limit;
   Shortest shortest = Shortest::kSpan;  // zb-auto and zb-v-auto; zb-1p and zb-2p go by the span
+  // Lists that take as long are of no use: none need be made if all do.
+  Duration to_beat = Duration::max();
   bool operator==(const StageCosts&) const = default;
 };
 

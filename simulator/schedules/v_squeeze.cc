@@ -285,18 +285,13 @@ void VSqueeze::move(Rank& rank, int from, int to) {
 }
 
 // Every op as early as its rank and its neighbours let it, each one slot long; W are taken out.
+// None comes to lie behind where it was, so each list is rewritten in its place.
 void VSqueeze::compact() {
-  std::vector<std::vector<int>> before;
-  before.reserve(ranks_.size());
-  for (Rank& rank : ranks_) {
-    before.push_back(std::move(rank.ops));
-    rank.ops.assign(length_, kEmpty);
-  }
   std::vector<int> ends(ranks_.size(), 0);
   std::size_t longest = 0;
   for (std::size_t slot = 0; slot < length_; ++slot) {
     for (std::size_t r = 0; r < ranks_.size(); ++r) {
-      const int op = before[r][slot];
+      const int op = std::exchange(ranks_[r].ops[slot], kEmpty);
       if (op == kEmpty) continue;
       int start = ends[r];
       if (!is_weight(op)) {

@@ -46,7 +46,9 @@ class Search {
         ladder_(costs, 1, micro_batches),
         limits_(costs.limit),
         least_limits_(costs.limit.size(), kUnbounded),
-        lists_(costs.limit.size(), 1, micro_batches) {
+        lists_(costs.limit.size(), 1, micro_batches),
+        length_(costs.to_beat),
+        bar_(costs.to_beat) {
     tried_.reserve(kPublished.size() + kProportional.size());
   }
 
@@ -57,7 +59,10 @@ class Search {
   void try_greedy();
   void try_lowered_limits();
 
-  [[nodiscard]] AutomaticLists result() const { return {compute_actions(lists_), length_, ""}; }
+  [[nodiscard]] AutomaticLists result() const {
+    if (length_ >= costs_.to_beat) return {{}, length_, true, ""};
+    return {compute_actions(lists_), length_, false, ""};
+  }
 
  private:
   static constexpr std::int64_t kUnbounded = std::numeric_limits<std::int64_t>::max();
@@ -91,8 +96,8 @@ class Search {
   std::vector<std::int64_t> least_limits_;  // for which all runs of the last rung go the same
   std::vector<Tried> tried_;                // under these limits
   SplitLists lists_;                        // the best so far
-  Duration length_{Duration::max()};        // of them
-  Duration bar_{Duration::max()};           // what must be below this to be better
+  Duration length_;                         // of them; at first what is to be beaten
+  Duration bar_;                            // what must be below this to be better
 };
 
 void Search::try_handcrafted() {
@@ -258,7 +263,8 @@ Duration Search::lower_bound() const {
 
 AutomaticLists zb_published(const StageCosts& costs, int micro_batches) {
   check_costs(costs, 1, micro_batches);
-  if (std::string why = why_no_forward_fits(costs); !why.empty()) return {{}, {}, std::move(why)};
+  if (std::string why = why_no_forward_fits(costs); !why.empty())
+    return {{}, {}, false, std::move(why)};
   Search search(costs, micro_batches, Shortest::kSpan);
   search.try_published_under_the_limits();
   return search.result();
@@ -266,7 +272,8 @@ AutomaticLists zb_published(const StageCosts& costs, int micro_batches) {
 
 AutomaticLists zb_auto(const StageCosts& costs, int micro_batches) {
   check_costs(costs, 1, micro_batches);
-  if (std::string why = why_no_forward_fits(costs); !why.empty()) return {{}, {}, std::move(why)};
+  if (std::string why = why_no_forward_fits(costs); !why.empty())
+    return {{}, {}, false, std::move(why)};
   Search search(costs, micro_batches, costs.shortest);
   search.try_handcrafted();
   search.try_highest_rung();  // mostly the best, so that the rest is soon lost

@@ -12,8 +12,9 @@ namespace penstock {
 
 struct AutomaticLists {
   std::vector<std::vector<ComputeAction>> lists;  // per rank; empty when nothing fits
-  Duration span{0};     // of these lists in the DAG model (the makespan where that is to be short)
-  std::string why_not;  // which stage needs more memory, how much, and what would do
+  Duration span{0};  // of these lists in the DAG model (the makespan where that is to be short)
+  bool is_beaten = false;  // all that was tried takes as long as what is to be beaten: no lists
+  std::string why_not;     // which stage needs more memory, how much, and what would do
 };
 
 // ZB-1p and ZB-2p as published: the shortest span of the heuristic's eight variants under the very

@@ -75,14 +75,18 @@ class Search {
         ladder_(costs, 2, micro_batches),
         greedy_(costs, micro_batches, costs.shortest),
         limits_(costs.limit.size()),
-        lists_(costs.limit.size(), 2, micro_batches) {}
+        lists_(costs.limit.size(), 2, micro_batches),
+        length_(costs.to_beat) {}
 
   void try_handcrafted();
   void try_published();
   void try_greedy();
   void try_lowered_limits();
 
-  [[nodiscard]] AutomaticLists result() const { return {compute_actions(lists_), length_, ""}; }
+  [[nodiscard]] AutomaticLists result() const {
+    if (length_ >= costs_.to_beat) return {{}, length_, true, ""};
+    return {compute_actions(lists_), length_, false, ""};
+  }
 
  private:
   void take(const SplitLists& lists, Duration length) {
@@ -101,7 +105,7 @@ class Search {
   ZbGreedy greedy_;
   std::vector<std::int64_t> limits_;  // now
   SplitLists lists_;                  // the best so far
-  Duration length_{Duration::max()};  // of them
+  Duration length_;                   // of them; at first what is to be beaten
 };
 
 void Search::try_handcrafted() {
@@ -194,7 +198,8 @@ bool Search::try_greedy(std::int64_t rung) {
 
 AutomaticLists zb_v_auto(const StageCosts& costs, int micro_batches) {
   check_costs(costs, 2, micro_batches);
-  if (std::string why = why_nothing_fits(costs); !why.empty()) return {{}, {}, std::move(why)};
+  if (std::string why = why_nothing_fits(costs); !why.empty())
+    return {{}, {}, false, std::move(why)};
   Search search(costs, micro_batches);
   search.try_handcrafted();
   search.try_published();

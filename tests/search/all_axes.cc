@@ -5,6 +5,9 @@
 #include <optional>
 
 #include "core/values/sharding.h"
+#include "costmodel/plan_wiring.h"
+#include "costmodel/step_prices.h"
+#include "costmodel/transfer_prices.h"
 #include "search/best_plans.h"
 #include "search/evaluate.h"
 #include "simulator/schedules/schedules.h"
@@ -252,6 +255,37 @@ bool pins_fsdp_on_host(const Pins& pins) {
 
 }  // namespace
 
+namespace {
+
+// Of the first stage, whose end bounds a step before the others are wired and priced; and of the
+// transfers, where they are known by then.
+bool ends_as_priced(const Question& q, const Plan& plan) {
+  const PlanInputs inputs{&q.model, &q.cluster, q.executor, std::nullopt};
+  const StagePrices prices = evaluate(inputs, plan).prices;
+  const StepPrice& step = prices.step.front();
+  const PlanWiring first(q.cluster, plan, WiredStages::kFirst);
+  const FirstStageEnd end = first_stage_end(q.model, first, plan);
+  std::vector<std::int64_t> boundary(q.model.sections.size(), 0);
+  for (int s = 0; s < plan.stages(); ++s) {
+    boundary[static_cast<std::size_t>(plan.end_section(s)) - 1] =
+        prices.compute_of(s, 0).boundary.count;
+  }
+  const std::vector<BoundaryTimes> sent = transfer_prices(first, plan, boundary);
+  for (std::size_t s = 0; s < sent.size(); ++s) {
+    const TransferPrice& priced = prices.transfer_of(static_cast<int>(s), 0);
+    if (sent[s].there != priced.activation.duration || sent[s].back != priced.gradient.duration) {
+      return false;
+    }
+  }
+  const bool has_others = plan.stages() > plan.pipeline;
+  const Duration gather = has_others ? Duration{} : step.unshard.duration;
+  return end.reduce <= step.reduce_gradient.duration &&
+         end.after_norm <= step.optimizer.duration + gather &&
+         first.weight_groups(0) == PlanWiring(q.cluster, plan).weight_groups(0);
+}
+
+}  // namespace
+
 std::vector<std::string> bounds_change_the_answer(std::uint64_t model) {
   Question q = question_of(model, 1);
   q.request.threads = 2;
@@ -268,6 +302,9 @@ std::vector<std::string> bounds_change_the_answer(std::uint64_t model) {
   require(of_best.empty(), "plans with bounds, " + of_best);
   require(of_front.empty(), "front with bounds, " + of_front);
   require(bounded.candidates == plain.candidates, "other counts");
+  for (const RankedPlan& ranked : bounded.best) {
+    require(ends_as_priced(q, ranked.plan), "the first stage ends later than it is priced");
+  }
   require(plain.candidates == plain.evaluated + rejected_in_all(plain), "not all accounted for");
   return wrong;
 }

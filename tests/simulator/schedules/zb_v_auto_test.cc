@@ -76,6 +76,27 @@ TEST_CASE("from two chunks on there are lists: whole, within every limit, as lon
   }
 }
 
+TEST_CASE("what is to be beaten changes no lists that are shorter, and nothing else is made") {
+  Random random(31);
+  for (int n = 0; n < testing::draws(300); ++n) {
+    CAPTURE(n);
+    StageCosts costs = random_v_costs(random, 6);
+    if (random.coin()) costs.shortest = Shortest::kMakespan;
+    const int micro_batches = random.between(1, 14);
+    const AutomaticLists found = zb_v_auto(costs, micro_batches);
+    costs.to_beat = found.span + Duration{random.between(1, 3)};
+    const AutomaticLists shorter = zb_v_auto(costs, micro_batches);
+    REQUIRE_FALSE(shorter.is_beaten);
+    CHECK(shorter.span == found.span);
+    CHECK(shorter.lists == found.lists);
+    costs.to_beat = found.span - Duration{random.between(0, 3)};
+    const AutomaticLists beaten = zb_v_auto(costs, micro_batches);
+    CHECK(beaten.is_beaten);
+    CHECK(beaten.lists.empty());
+    CHECK(beaten.why_not.empty());
+  }
+}
+
 TEST_CASE("never longer than ZB-V, V-Half and V-Min where they fit") {
   Random random(4);
   int fitted = 0;
