@@ -38,11 +38,7 @@ bool is_same_kind(const fs::path& typed, const fs::path& other) {
 // A file of ours of another format is not what was meant: "job.json" by "jobs.json".
 bool may_be(const fs::path& file, std::string_view format) {
   if (format.empty()) return true;
-  std::string text(std::size_t{1} << 12, '\0');
-  std::ifstream in(file, std::ios::binary);
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(in.gcount()));
-  const std::string own = own_format_in(text);
+  const std::string own = format_of_file(file.string());
   return own.empty() || own.substr(0, own.find('/')) == format.substr(0, format.find('/'));
 }
 
@@ -107,6 +103,17 @@ std::vector<fs::path> folders_of_models() {
 }
 
 }  // namespace
+
+std::string format_of_file(const std::string& path) {
+  std::error_code error;
+  if (!fs::is_regular_file(path, error)) return "";  // reading a pipe waits
+  constexpr std::size_t kBeginning = 1 << 16;
+  std::ifstream file(path, std::ios::binary);
+  std::string text(kBeginning, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  return own_format_in(text);
+}
 
 std::string near_file(const std::string& path, bool is_json, bool takes_folder,
                       std::string_view format) {

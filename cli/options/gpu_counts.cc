@@ -8,7 +8,10 @@
 
 #include <fmt/format.h>
 
+#include "cli/options/field_words.h"
+#include "cli/options/number_spellings.h"
 #include "cli/options/parse.h"
+#include "estimator/shipped_data.h"
 
 namespace penstock {
 namespace {
@@ -69,6 +72,36 @@ void require_as_written(std::string_view option, const std::string& text) {
   bad_option(option, fmt::format("'{}' is not how a range is written", text), "write " + *meant);
 }
 
+// "16 cards", "2 nodes", "8xH100", "2x8xH100" and "h100:8" as options; nothing of anything else.
+std::string with_options(std::string_view option, const std::string& text) {
+  constexpr std::string_view kDigits = "0123456789";
+  const bool is_behind = text.find_first_of(kDigits) > 0;  // "h100:8"
+  const std::size_t mark = is_behind ? text.find_last_of(":xX*=") : text.find_first_not_of(kDigits);
+  if (mark == std::string::npos || mark == 0) return "";
+  const std::string first = text.substr(0, mark);
+  const std::size_t begin = text.find_first_not_of(is_behind ? "" : ":xX*-", mark + is_behind);
+  if (begin == std::string::npos) return "";
+  const std::string second = text.substr(begin);
+  if (!is_behind && std::isdigit(static_cast<unsigned char>(second[0])) != 0) {
+    const std::size_t end = second.find_first_not_of(kDigits);
+    const std::string product = plain_number(first + 'x' + second.substr(0, end));
+    return end == std::string::npos ? "" : with_options(option, product + second.substr(end));
+  }
+  const std::string &number = is_behind ? second : first, thing = is_behind ? first : second;
+  if (number.empty() || number.find_first_not_of(kDigits) != std::string::npos) return "";
+  const std::string word = plain_word(thing);
+  for (const std::string_view unit : {"gpus", "gpu", "cards", "card", "devices", "ranks"}) {
+    if (word == unit) return fmt::format("{} {}", option, number);
+  }
+  for (const std::string_view unit : {"nodes", "node", "machines", "hosts", "servers"}) {
+    if (word == unit) return fmt::format("--nodes {} instead of {}", number, option);
+  }
+  for (const DeviceSheet& sheet : shipped_devices()) {
+    if (sheet.is_called(word)) return fmt::format("--device {} {} {}", sheet.name, option, number);
+  }
+  return "";
+}
+
 // "32xH100,32xA100", "8 H100": a number is written with x, e, k or m at most.
 void refuse_device_names(std::string_view option, const std::string& text) {
   const bool is_named = std::any_of(text.begin(), text.end(), [](unsigned char c) {
@@ -80,12 +113,8 @@ void refuse_device_names(std::string_view option, const std::string& text) {
     bad_option(option, fmt::format("'{}' is not a number of GPUs", text.substr(0, 60)),
                "write a number: --gpus 64");
   }
-  const std::size_t digits = text.find_first_not_of("0123456789");
-  const std::size_t word = std::min(text.find_first_not_of(" -", digits), text.size());
-  for (const std::string_view unit : {"gpus", "gpu", "GPUs", "GPU", "cards", "devices"}) {
-    if (digits == 0 || text.compare(word, std::string::npos, unit) != 0) continue;
-    bad_option(option, fmt::format("'{}' is not a number of GPUs", text),
-               fmt::format("write {} {}", option, text.substr(0, digits)));
+  if (const std::string counted = with_options(option, text); !counted.empty()) {
+    bad_option(option, fmt::format("'{}' is not a number of GPUs", text), "write " + counted);
   }
   bad_option(option, fmt::format("'{}' is not a number of GPUs", text.substr(0, 60)),
              "write --device h100-sxm --gpus 64 for one type; GPUs of several types are a cluster "

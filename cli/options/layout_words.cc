@@ -85,6 +85,12 @@ std::string_view key_named(std::string_view name) {
 }
 
 [[noreturn]] void unknown_key(std::string_view option, std::string_view name) {
+  for (const std::string_view batch : {"bs", "batch", "batch-size", "bsz"}) {
+    if (plain_word(name) != batch) continue;
+    bad_option(
+        option, fmt::format("'{}' does not say of what", name),
+        "write gbs=N, the samples of a step over all GPUs, or mbs=N, those of a micro-batch");
+  }
   std::vector<std::string> known;
   for (const Key& key : kKeys) {
     for (const std::string_view each : key.names) {
@@ -251,6 +257,7 @@ Layout parse_layout(std::string_view option, std::string_view text) {
         bad_option(option, "it is not written as KEY=VALUE ...",
                    fmt::format("write \"{}\"", pairs));
       }
+      if (word.starts_with("bs") || word.starts_with("batch")) unknown_key(option, word);
       bad_option(option, fmt::format("'{}' is not KEY=VALUE", word.substr(0, 60)),
                  "write for example \"TP=4 PP=8 DP=2 mbs=1 gbs=128\"");
     }

@@ -8,10 +8,7 @@
 #include "cli/options/parse.h"
 
 namespace penstock {
-namespace {
 
-// Slips of the keyboard between two words: a letter too many, too few or another one, or two
-// neighbours swapped ("plna").
 std::size_t slips_between(std::string_view word, std::string_view known) {
   const std::size_t columns = known.size() + 1;
   std::vector<std::size_t> table((word.size() + 1) * columns);
@@ -31,6 +28,8 @@ std::size_t slips_between(std::string_view word, std::string_view known) {
   }
   return at(word.size(), known.size());
 }
+
+namespace {
 
 // "zero4", "h300-sxm": which of those that differ in a number is anybody's guess.
 std::string numbered_alike(std::string_view word, const std::vector<std::string>& known) {

@@ -40,8 +40,7 @@ MeantOption meant_option(const std::string& name, const std::string& value,
 // a verb with these options; empty where there is nothing to say.
 std::string help_by_parts(std::string_view word, const std::vector<std::string>& known);
 
-// Names that are no option of the verb and yet understood, for the nearest of them to a typing
-// error.
-std::vector<std::string> other_names(const std::vector<std::string>& known);
+// Error{kBadInput} of an option that the verb does not have.
+[[noreturn]] void refuse_option(const std::string& name, const std::string& help);
 
 }  // namespace penstock

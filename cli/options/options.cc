@@ -131,6 +131,7 @@ std::optional<std::string> Options::parse(const Arguments& arguments, Screen scr
       entry.option->allow_extra_args()->expected(1, kMostPositionals);
     }
   }
+  refuse_schedule(arguments);
   const Arguments own = in_own_options(arguments, known_names(), remarks_,
                                        [this]() -> const WordIndex& { return index(); });
   try {

@@ -58,16 +58,11 @@ class Options {
   struct Entry;
   struct Parser;
   Entry& add(const std::string& names, std::string value_name, std::string help);
-  [[nodiscard]] std::string nearest_option(const std::string& name, const std::string& value,
-                                           const std::string& verb) const;
   [[nodiscard]] std::string help_for_value(const std::string& name) const;
   [[nodiscard]] std::string help_for_repeated(const std::string& names,
                                               const std::string& value_name,
                                               const std::vector<std::string>& values) const;
-  [[nodiscard]] std::string main_options(const std::string& verb) const;
-  [[nodiscard]] std::string help_for_denied(const std::string& plain) const;
-  [[nodiscard]] std::string help_for_filter(const std::string& plain) const;
-  [[nodiscard]] std::string options_about(const std::string& typed) const;
+  void refuse_schedule(const Arguments& arguments) const;
   [[nodiscard]] const WordIndex& index() const;  // made when a word is unknown
   void refuse_other_choice(const Entry& missing) const;
   [[nodiscard]] bool has(const char* name) const;

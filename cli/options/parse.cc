@@ -65,6 +65,12 @@ int parse_int(std::string_view option, std::string_view text, int least, int mos
     bad_option(option, shown(text) + " is far out of range", help);
   }
   if (result.ec != std::errc() || result.ptr != end) {
+    if (option == "--global-batch" && text.find("tok") != std::string_view::npos &&
+        text.find_first_of("0123456789") == 0) {
+      const std::size_t number = text.find_first_not_of("0123456789.KMBT");
+      bad_option(option, shown(text) + " counts tokens, and samples belong here",
+                 fmt::format("write --global-batch-tokens {}", text.substr(0, number)));
+    }
     const bool takes_list = option.starts_with("--vary ") || option.size() == 2;
     if (is_range(text) && takes_list) {
       const std::string list = values_in_range(text);

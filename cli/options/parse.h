@@ -45,6 +45,9 @@ double parse_share(std::string_view option, const std::optional<std::string>& te
                              const std::string& help);
 // "did you mean 'plan'?", or "known: plan, check" when none is near.
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& known);
+// Slips of the keyboard between two words: a letter too many, too few or another one, or two
+// neighbours swapped ("plna").
+std::size_t slips_between(std::string_view word, std::string_view known);
 // "OPTION: unknown 'TEXT'", with what was meant; `what`: "schedule ", where that needs saying.
 [[noreturn]] void unknown_word(std::string_view option, std::string_view text,
                                const std::vector<std::string>& known, std::string_view what = "");

@@ -191,6 +191,11 @@ void ProfileOptions::set_model(ProfileRequest& request) const {
       bad_option("--layers, --hidden, ...", fmt::format("{} has its own sizes", name),
                  "leave these options out, or give gpt, bert, mlp or t5 as MODEL");
     }
+    if (name.ends_with(".py")) {
+      bad_option("MODEL", fmt::format("'{}' is code, which is not run here", name),
+                 "save it as an archive, torch.jit.script(model).save(\"model.pt\"), and measure "
+                 "that: penstock profile model.pt; a model of Hugging Face's has a config.json");
+    }
     const bool is_path = name.find_first_of("./") != std::string::npos;  // whose reader refuses it
     if (!is_path && !std::filesystem::exists(name)) {
       bad_option("MODEL", fmt::format("'{}' is no file and no model that is built in", name),

@@ -6,34 +6,27 @@
 #include <cctype>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <set>
 #include <system_error>
 
 #include <fmt/format.h>
 
 #include "cli/io/file_kinds.h"
-#include "cli/io/files.h"
+#include "cli/io/near_files.h"
 #include "cli/io/text_file.h"
 #include "cli/options/environment_words.h"
 #include "cli/options/field_words.h"
+#include "cli/options/option_readings.h"
 #include "cli/options/options_entry.h"
 #include "cli/options/parse.h"
+#include "cli/options/schedule_called.h"
 #include "cli/options/trainer_called.h"
 #include "report/words.h"
 #include "trainers/trainer_table.h"
 
 namespace penstock {
 namespace {
-
-// "penstock.cluster/1" of a file of ours, as far as its beginning says it.
-std::string format_of_file(const std::string& path) {
-  constexpr std::size_t kBeginning = 1 << 16;
-  std::ifstream file(path, std::ios::binary);
-  std::string text(kBeginning, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  return own_format_in(text);
-}
 
 bool is_written_so(const std::string& word, std::string_view ending) {
   return word.size() > ending.size() && word.ends_with(ending);
@@ -196,6 +189,11 @@ std::string Options::help_for_assignment(const Arguments& own) const {
                                  [](const std::string& each) { return each.starts_with('-'); });
     return "quote it: --layout \"" + joined(Arguments(from + 1, to), " ") + "\"";
   }
+  const std::vector<std::string> known = known_names();
+  const std::function<const WordIndex&()> make_index = [this]() -> const WordIndex& {
+    return index();
+  };
+  const Asked asked{known, remarks_, make_index};
   Arguments as_options;
   std::size_t pins = 0;        // where in it the value of --pin stands
   std::set<std::string> said;  // options, and keys of --pin
@@ -210,8 +208,7 @@ std::string Options::help_for_assignment(const Arguments& own) const {
       return "costs are one word, with commas: --cost F=10ms,B=20ms";
     }
     const Arguments option{(key.size() == 1 ? "-" : "--") + key, value};
-    const MeantOption found = meant_option(option[0], value, known_names(), remarks_,
-                                           [this]() -> const WordIndex& { return index(); });
+    const MeantOption found = meant_option(option[0], value, known, remarks_, make_index);
     if (!found.help.empty()) return found.help;
     const Arguments& meant = found.words;
     const bool has_key = meant.size() > 1 && meant[1].find('=') != std::string::npos;
@@ -219,8 +216,7 @@ std::string Options::help_for_assignment(const Arguments& own) const {
     // What is unknown even so has its answer as an option.
     const bool is_own = has(option.front().c_str());
     if (meant == option && !is_own && is_environment_setting(word)) continue;
-    if (meant == option && !is_own)
-      return nearest_option(option.front(), value, usage_.substr(0, usage_.find(' ')));
+    if (meant == option && !is_own) return best_guess(option.front(), value, asked);
     const bool is_pin = meant.front() == "--pin" && meant.size() > 1;
     if (!said.insert(has_key ? meant[1].substr(0, meant[1].find('=')) : meant.front()).second)
       continue;
@@ -363,9 +359,15 @@ std::string Options::help_for_surplus(const Arguments& own, const std::string& w
   if (help.empty() && !has("--as") && is_launch_file(word))
     help = help_for_launch_file(word, known_names());
   if (help.empty()) help = help_for_file(own, word);
-  if (help.empty() && usage_.starts_with("schedule") && own[0] != word && own[0][0] != '-') {
-    help = fmt::format("several schedules are one word, with commas: penstock schedule {},{}",
-                       own[0], word);
+  if (help.empty() && usage_.starts_with("schedule") && own[0][0] != '-') {
+    Arguments schedules{own[0]};
+    for (const std::string& each : parser_->app.remaining()) {
+      if (!schedule_spelled(each).empty()) schedules.push_back(each);
+    }
+    return schedules.size() == 1
+               ? fmt::format("leave it out: usage: penstock {}", usage_)
+               : fmt::format("several schedules are one word, with commas: penstock schedule {}",
+                             joined(schedules, ","));
   }
   const bool takes_none = std::none_of(entries_.begin(), entries_.end(),
                                        [](const Entry& entry) { return entry.is_positional; });

@@ -21,6 +21,7 @@ class WordIndex {
   explicit WordIndex(OptionTable table);
 
   [[nodiscard]] const std::vector<OptionRow>& rows() const { return table_.rows; }
+  [[nodiscard]] const std::string& usage() const { return table_.usage; }  // "plan MODEL ..."
   // The option whose name has the same words, or words that mean the same; null unless it is one.
   [[nodiscard]] const OptionRow* same_words(std::string_view typed) const;
   [[nodiscard]] const OptionRow* same_meaning(std::string_view typed) const;

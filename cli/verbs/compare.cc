@@ -168,6 +168,7 @@ std::vector<Settings> combinations(const std::vector<Axis>& axes) {
 
 std::string help_for_key(const std::string& key) {
   if (key == "gpu") return "did you mean 'device' (its type) or 'gpus' (how many)?";
+  if (key == "zero" || key == "zero-stage") return "write --vary sharding=zero1,zero3";
   std::string near = did_you_mean(key, in_field_words(known_keys()));
   if (near.starts_with("did you mean")) return near;
   OptionTable table;

@@ -70,14 +70,27 @@ const std::vector<std::string> kCommands{"join", "leave", "preempt", "checkpoint
 struct OtherCommand {
   std::string_view typed, meant;
 };
-constexpr std::array kOtherCommands{
-    OtherCommand{"add", "join"},        OtherCommand{"remove", "leave"},
-    OtherCommand{"drain", "leave"},     OtherCommand{"kill", "stop"},
-    OtherCommand{"evict", "preempt"},   OtherCommand{"pause", "stop"},
-    OtherCommand{"quit", "stop"},       OtherCommand{"terminate", "stop"},
-    OtherCommand{"cancel", "stop"},     OtherCommand{"shutdown", "stop"},
-    OtherCommand{"replan", "morph"},    OtherCommand{"scale", "join' or 'leave"},
-    OtherCommand{"save", "checkpoint"}, OtherCommand{"snapshot", "checkpoint"}};
+constexpr std::array kOtherCommands{OtherCommand{"add", "join"},
+                                    OtherCommand{"remove", "leave"},
+                                    OtherCommand{"drain", "leave"},
+                                    OtherCommand{"kill", "stop"},
+                                    OtherCommand{"scale-up", "join"},
+                                    OtherCommand{"scale-down", "leave"},
+                                    OtherCommand{"up", "join"},
+                                    OtherCommand{"down", "leave"},
+                                    OtherCommand{"evict", "preempt"},
+                                    OtherCommand{"abort", "stop"},
+                                    OtherCommand{"quit", "stop"},
+                                    OtherCommand{"backup", "checkpoint"},
+                                    OtherCommand{"pause", "stop"},
+                                    OtherCommand{"terminate", "stop"},
+                                    OtherCommand{"cancel", "stop"},
+                                    OtherCommand{"restart", "checkpoint' or 'stop"},
+                                    OtherCommand{"shutdown", "stop"},
+                                    OtherCommand{"replan", "morph"},
+                                    OtherCommand{"scale", "join' or 'leave"},
+                                    OtherCommand{"save", "checkpoint"},
+                                    OtherCommand{"snapshot", "checkpoint"}};
 
 const std::string& required_command(const TellOptions& given) {
   if (!given.command) {

@@ -190,4 +190,15 @@ std::string help_for_verb(const std::string& typed, const std::vector<std::strin
   return near + "; penstock alone shows seven ways to begin";
 }
 
+std::string verb_meant(const std::string& typed, const std::vector<std::string>& known) {
+  for (const std::string& stem : stems_of(american(typed))) {
+    if (std::find(known.begin(), known.end(), stem) != known.end()) return stem;
+    for (const OtherName& other : kOtherNames) {
+      const bool is_one = other.verb.find('\'') == std::string_view::npos;
+      if (is_one && has(other.typed, stem)) return std::string(other.verb);
+    }
+  }
+  return "";
+}
+
 }  // namespace penstock

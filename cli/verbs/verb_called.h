@@ -9,5 +9,7 @@ namespace penstock {
 
 // A sentence for "help:".
 std::string help_for_verb(const std::string& typed, const std::vector<std::string>& known);
+// The verb of this name, or the one that other tools call so; empty where there is none or several.
+std::string verb_meant(const std::string& typed, const std::vector<std::string>& known);
 
 }  // namespace penstock

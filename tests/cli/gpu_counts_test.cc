@@ -47,5 +47,16 @@ TEST_CASE("a range in another writing is answered in ours") {
 
 TEST_CASE("GPUs of several types are a cluster file") {
   CHECK(refusal("32xH100,32xA100").find("--cluster FILE") != std::string::npos);
-  CHECK(refusal("8 a100").find("--device h100-sxm --gpus 64") != std::string::npos);
+}
+
+TEST_CASE("a number with what is counted is written with the options that take both") {
+  const auto write = [](const char* typed, const char* options) {
+    CAPTURE(typed);
+    CHECK(refusal(typed).find("write " + std::string(options)) != std::string::npos);
+  };
+  write("8 H100", "--device h100-sxm --gpus 8");
+  write("h100:8", "--device h100-sxm --gpus 8");
+  write("2x8xH100", "--device h100-sxm --gpus 16");  // 2 nodes of 8
+  write("2 nodes", "--nodes 2 instead of --gpus");
+  write("16 cards", "--gpus 16");
 }

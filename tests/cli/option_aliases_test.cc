@@ -62,6 +62,30 @@ TEST_CASE("what the verb has itself is left alone") {
         Arguments{"--global-batch", "8", "--gpus", "2"});
 }
 
+TEST_CASE("what is counted on one GPU is a micro-batch, whatever else its name says") {
+  for (const char* name : {"--global-batch-size-per-gpu", "--per_device_train_batch_size",
+                           "--samples-per-gpu", "--training.local_batch_size"}) {
+    CHECK(refusal({name, "4"}, kPlan).find("write --pin mbs=4") != std::string::npos);
+  }
+}
+
+TEST_CASE("parallelism is what it divides") {
+  CHECK(in_own_options({"--tensor-model-parallelism", "8"}, kPlan) == Arguments{"--pin", "T=8"});
+  CHECK(in_own_options({"--virtual-pipeline-parallel-size", "2"}, kPredict) ==
+        Arguments{"--layout", "VP=2"});
+}
+
+TEST_CASE("a value that an option cannot take says that another one was meant") {
+  std::vector<std::string> plan = kPlan;
+  plan.emplace_back("--usd-per-gpu-hour");
+  CHECK(in_own_options({"--cost", "2.5"}, plan) == Arguments{"--usd-per-gpu-hour", "2.5"});
+  CHECK(refusal({"--cost", "F=10ms"}, plan).find("penstock schedule") != std::string::npos);
+}
+
+TEST_CASE("dashes alone name no option") {
+  CHECK(in_own_options({"--=5", "-", "---"}, kPlan) == Arguments{"--=5", "-", "---"});
+}
+
 TEST_CASE("a GPU is a number of them or a device") {
   CHECK(in_own_options({"--gpu", "8"}, kPlan) == Arguments{"--gpus", "8"});
   CHECK(in_own_options({"--gpu", "h100-sxm"}, kPlan) == Arguments{"--device", "h100-sxm"});
@@ -73,6 +97,13 @@ TEST_CASE("ZeRO's stages 0 and 1 are a switch, the others a kind of sharding") {
   CHECK(in_own_options({"--zero", "3"}, kPlan) == Arguments{"--sharding", "zero3"});
   CHECK(in_own_options({"--zero-stage=2"}, kPredict) == Arguments{"--layout", "sharding=zero2"});
   CHECK(refusal({"--zero", "4"}, kPlan).find("--sharding none, zero1") != std::string::npos);
+}
+
+TEST_CASE("ZeRO's stage is read behind the name as well") {
+  for (const char* name : {"--zero-3", "--zero3", "--zero-stage-3", "--stage3"}) {
+    CHECK(refusal({name}, kPlan).find("write --sharding zero3") != std::string::npos);
+  }
+  CHECK(refusal({"--zero-0"}, kPredict).find("sharding=none") != std::string::npos);
 }
 
 TEST_CASE("a schedule by its name is the value of an option") {

@@ -1,11 +1,86 @@
-// One row per idea, not per spelling: prefixes (use-), suffixes (-size) and the sections of
+// The one table of what people call options in other tools: another name of an option, a degree
+// that belongs into --pin or --layout, a sentence for what has no option here, and parts of long
+// names. One row per idea, not per spelling: prefixes (use-), suffixes (-size) and the sections of
 // torchtitan's names (training.) are taken off before the rows are read.
-#include "cli/options/option_remarks.h"
-
-#include <cstddef>
+#include "cli/options/option_facts.h"
 
 namespace penstock {
 namespace {
+
+constexpr std::array kDegrees{
+    Degree{{"T"}, {{{"--pin", "T="}, {"--layout", "TP="}}}, "no model is divided here"},
+    Degree{{"C"}, {{{"--pin", "C="}, {"--layout", "CP="}}}, "no sequence is divided here"},
+    Degree{{"EP"}, {{{"--pin", "EP="}, {"--layout", "EP="}}}, "no experts are divided here"},
+    Degree{{"P"}, {{{"-P", ""}, {"--pin", "P="}, {"--layout", "PP="}}}, ""},
+    Degree{{"D"}, {{{"--pin", "D="}, {"--layout", "DP="}}}, "one replica is replayed here"},
+    Degree{{"V"}, {{{"-V", ""}, {"--pin", "V="}, {"--layout", "VP="}}}, ""},
+    Degree{{"b"},
+           {{{"--pin", "b="}, {"--layout", "mbs="}, {"--micro-batch-sizes", ""}}},
+           "costs are those of one micro-batch, whatever its size"},
+    Degree{{"M"},
+           {{{"-M", ""}, {"--layout", "M="}}},
+           "the micro-batches of a step follow from the global batch, DP and mbs: --global-batch, "
+           "--pin DP=..,mbs=..; without a model: penstock schedule 1f1b -P 4 -M 8 --cost "
+           "F=10ms,B=20ms"},
+    Degree{{"global-batch"},
+           {{{"--global-batch", ""}, {"--layout", "gbs="}}},
+           "say the micro-batches of a step: -M"},
+    Degree{{"sequence-length"},
+           {{{"--sequence-length", ""}, {"--layout", "seq="}}},
+           "what is given says it: the plan, the costs or the lengths of the samples"},
+};
+
+constexpr Target kGpus{"--gpus", ""};
+constexpr Target kDevice{"--device", ""};
+constexpr Target kPrecision{"--precision", ""};
+constexpr Target kPrice{"--usd-per-gpu-hour", ""};
+constexpr Target kBudget{"--budget", ""};
+constexpr Target kTop{"--top", ""};
+constexpr Target kThreads{"--threads", ""};
+constexpr Target kOutput{"--output", ""};
+constexpr Target kFor{"--for", ""};
+constexpr Target kTokens{"--tokens", ""};
+constexpr Target kBatchTokens{"--global-batch-tokens", ""};
+constexpr std::array kOtherNames{
+    OtherName{{"num-gpus", "ngpus", "g", "n-gpus", "gpu-count", "world-size", "devices", "n", "np",
+               "num-devices", "num-device", "device-count"},
+              {{kGpus}}},
+    OtherName{{"gpu-type", "gpu-name", "gpu-model", "hardware", "accelerator"}, {{kDevice}}},
+    OtherName{{"dtype", "data-type", "torch-dtype", "mixed-precision"}, {{kPrecision}}},
+    OtherName{{"price", "gpu-price", "usd-per-hour", "usd", "hourly-rate", "cost-per-gpu-hour",
+               "price-per-hour", "cost-per-hour", "hourly-cost", "cost", "gpu-cost", "rate"},
+              {{kPrice}}},
+    OtherName{{"timeout", "time-limit", "max-time"}, {{kBudget}}},
+    OtherName{{"topk", "top-k", "num-plans"}, {{kTop}}},
+    OtherName{{"jobs", "j", "workers", "num-threads"}, {{kThreads}}},
+    OtherName{{"out", "outfile", "output-file", "save"}, {{kOutput}}},
+    OtherName{{"trainer", "framework"}, {{kFor, {"--to", ""}}}},
+    OtherName{{"trainer", "framework"}, {{{"--as", ""}}}},
+    OtherName{{"target"}, {{{"--to", ""}, kFor}}},
+    OtherName{{"for"}, {{{"--to", ""}, {"--as", ""}}}},
+    OtherName{{"format"}, {{{"--to", ""}}}},
+    OtherName{{"model", "model-config"}, {{{"--config", ""}}}},
+    OtherName{{"mtbf"}, {{{"--mtbf-hours", ""}}}},
+    OtherName{{"total-tokens", "train-tokens", "training-tokens"}, {{kTokens}}},
+    OtherName{{"batch-tokens", "tokens-per-step"}, {{kBatchTokens, {"--tokens-per-batch", ""}}}},
+    OtherName{{"global-batch-tokens"}, {{{"--tokens-per-batch", ""}}}},
+    OtherName{{"sizes"}, {{{"--micro-batch-sizes", ""}}}},
+    OtherName{{"lengths"}, {{{"--sequence-length", ""}}}},
+    OtherName{{"tokens-per-batch"}, {{kBatchTokens}}},
+    OtherName{{"schedule", "pipeline-schedule", "pipeline-parallel-schedule"},
+              {{{"--schedule", ""}, {"--layout", "schedule="}}}},
+    OtherName{{"recompute", "recompute-granularity", "activation-checkpoint-mode"},
+              {{{"--recompute", ""}, {"--layout", "recompute="}}}},
+    OtherName{{"zero1"}, {{{"--zero1", ""}, {"--layout", "zero1="}}}},
+    OtherName{{"sharding", "data-parallel-sharding-strategy"},
+              {{{"--sharding", ""}, {"--layout", "sharding="}}}},
+    OtherName{{"placement"}, {{{"--placement", ""}, {"--layout", "placement="}}}},
+    OtherName{{"cuts"}, {{{"--layout", "cuts="}}}},
+    OtherName{{"costs"}, {{{"--cost", ""}}}},
+    OtherName{{"lr"}, {{{"--learning-rate", ""}}}},
+    OtherName{{"min-learning-rate"}, {{{"--min-lr", ""}}}},
+    OtherName{{"skip", "skip-steps", "warmup-steps"}, {{{"--warm-up", ""}}}},
+};
 
 constexpr std::array kRemarks{
     Remark{{"to", "export", "export-to"},
@@ -35,6 +110,12 @@ constexpr std::array kRemarks{
     Remark{{"csv", "markdown", "md", "table", "latex", "tex", "tsv", "excel"},
            "write --format csv or --format markdown",
            "--format"},
+    Remark{{"why", "reason", "reasons", "details"},
+           "leave it out: that is what is printed",
+           "--why-not"},
+    Remark{{"currency", "eur", "euro", "gbp", "yen", "rmb"},
+           "prices are in US dollars: --usd-per-gpu-hour X",
+           "--usd-per-gpu-hour"},
     Remark{{"yaml", "toml", "xml"}, "programs read --json"},
     Remark{{"html", "open", "browser", "show", "view"},
            "penstock report plan.json -o report.html writes a page; open it in a browser"},
@@ -116,7 +197,10 @@ constexpr std::array kRemarks{
            "machines and links are in the cluster file: --cluster FILE (data/clusters has some, "
            "docs/file_formats.md the keys)",
            "--cluster"},
-    Remark{{"power", "energy", "watts", "co2", "carbon"}, "power and energy are not modelled"},
+    Remark{{"power", "energy", "watts", "co2", "carbon", "electricity", "kwh", "pue", "tdp",
+            "power-cap", "power-limit", "emissions"},
+           "leave it out: power and energy are not modelled; --usd-per-gpu-hour X may hold what "
+           "they cost"},
     Remark{{"print", "stdout", "echo"},
            "the answer is printed anyway; -v prints all of it, --json the figures",
            "--every-candidate"},
@@ -146,7 +230,7 @@ constexpr std::array kRemarks{
         "write --pin mbs=N, the micro-batch of one GPU; --global-batch N counts the samples of a "
         "step over all GPUs",
         "--global-batch"},
-    Remark{{"batch", "batch-size", "bs", "local-batch-size", "per-device-batch-size", "batchsize"},
+    Remark{{"batch", "batch-size", "bs", "batchsize"},
            "which one? --global-batch N: samples per step over all GPUs; --pin mbs=N: the "
            "micro-batch of one GPU; --global-batch-tokens N: tokens per step",
            "--global-batch"},
@@ -206,7 +290,7 @@ constexpr std::array kRemarks{
     Remark{{"flash-attention", "flash-attn", "use-flash-attn", "flash"},
            "write --attention flash2 (or flash3, cudnn); fused attention is the default"},
     Remark{{"memory", "mem", "gpu-memory", "memory-limit", "vram", "hbm", "max-memory", "gpu-mem",
-            "memory-gib", "device-memory", "mem-per-gpu", "max-mem"},
+            "keep-free", "free-memory", "memory-gib", "device-memory", "mem-per-gpu", "max-mem"},
            "the memory is the device's (--device); --reserve-gib X leaves X GiB of it free; "
            "compare --vary memory-gib=80,96 asks what if",
            "--reserve-gib"},
@@ -355,7 +439,7 @@ constexpr std::array kRemarks{
         {"solver", "algorithm", "method", "ilp", "milp", "genetic", "heuristic"},
         "the search is exact within what it tries: nothing chooses how; --budget 30s ends it early",
         "--every-candidate"},
-    Remark{{"compare", "versus", "diff", "other", "baseline"},
+    Remark{{"compare", "versus", "diff", "other", "baseline", "against", "vs", "than"},
            "penstock plan ... --baseline other.json compares the best plan with another file; "
            "--why-not TP=8 with the best that has these choices",
            "--why-not"},
@@ -426,7 +510,8 @@ constexpr std::array kRemarks{
            "--measured \"TP=4 PP=4 mbs=1 gbs=128: 14.66s\"",
            "--measured"},
     Remark{{"deadline", "max-days", "days", "max-cost", "max-usd", "max-price", "cost-limit",
-            "cost-budget", "max-hours", "training-time", "budget-usd", "usd-budget"},
+            "cost-budget", "max-hours", "training-time", "budget-usd", "usd-budget", "max-budget",
+            "total-budget"},
            "--tokens N and --usd-per-gpu-hour X give the days and the price of the training; "
            "penstock compare ... --vary gpus=32,64,128 shows which number of GPUs keeps a limit",
            "--tokens"},
@@ -440,8 +525,96 @@ constexpr std::array kRemarks{
            "--global-batch"},
 };
 
+// The parts, and the row that answers.
+struct Part {
+  std::array<std::string_view, 16> parts;
+  std::string_view word;
+};
+constexpr std::array kParts{
+    Part{{"effective", "effective-batch", "total-batch", "overall-batch", "accumulated-batch"},
+         "effective-batch"},
+    Part{{"per-device", "local-batch", "per-gpu-batch", "batch-per-gpu", "per-rank-batch",
+          "batch-per-device", "micro-batch-per"},
+         "local-batch"},
+    Part{{"kwh", "electricity", "energy", "power", "watt", "watts", "carbon", "co2"}, "power"},
+    Part{{"reshard"}, "zero-3"},
+    Part{{"pipeline-split", "split-points", "first-pipeline", "last-pipeline", "uneven",
+          "per-stage"},
+         "cuts"},
+    Part{{"report-to", "tensorboard", "wandb", "comet", "mlflow", "hub", "save", "saving"},
+         "wandb"},
+    Part{{"overwrite"}, "overwrite"},
+    Part{{"flavor", "preset"}, "model"},
+    Part{{"mixed-precision", "autocast"}, "amp"},
+    Part{{"ddp"}, "ddp"},
+    Part{{"machine-rank", "main-process", "node-rank", "local-rank", "ip"}, "launcher"},
+    Part{{"machines", "machine", "hosts"}, "nodes"},
+    Part{{"attention-heads", "query-groups", "group-query-attention", "window-size"}, "layers"},
+    Part{{"attention-dropout", "ckpt-format"}, "dataset"},
+    Part{{"attention", "flash", "attn"}, "flash-attention"},
+    Part{{"fp8", "float8"}, "fp8"},
+    Part{{"ac", "remat", "recompute", "checkpointing", "recomputation", "grad-ckpt",
+          "activation-checkpoint", "activations-checkpoint", "ckpt-activations"},
+         "activation-checkpointing"},
+    Part{{"offload", "offloading"}, "offload"},
+    Part{{"gantt", "fig", "figure", "chart", "plot", "draw"}, "plot"},
+    Part{{"swiglu", "rope", "rotary", "rmsnorm", "layernorm", "norm", "heads", "head", "ffn",
+          "vocab", "hidden", "embedding", "embeddings", "num-experts", "intermediate"},
+         "layers"},
+    Part{{"master", "port", "addr", "rdzv", "hostfile", "ssh", "launcher", "backend", "endpoint",
+          "visible", "timeout", "include", "nodelist", "interface"},
+         "launcher"},
+    Part{{"lr", "learning", "warmup", "decay", "data", "dataset", "tokenizer", "eval", "wandb",
+          "tensorboard", "load", "init", "dropout", "clip", "clipping"},
+         "dataset"},
+    Part{{"epochs", "iterations", "iters", "samples"}, "epochs"},
+    Part{{"overlap", "allreduce", "allgather", "p2p", "comm", "communication"}, "overlap"},
+    Part{{"compile", "inductor"}, "compile"},
+    Part{{"kernel", "kernels", "fused", "fusion", "cuda", "impl", "mcore", "triton"},
+         "cuda-graphs"},
+    Part{{"memory", "mem", "vram", "hbm"}, "memory"},
+    Part{{"nic", "nics", "hca", "oversubscription", "switch", "fat-tree", "rail", "spine",
+          "bandwidth", "gbps", "network", "latency", "nvlink", "infiniband", "ib"},
+         "network"},
+    Part{{"price", "usd", "dollar", "dollars", "money", "cost", "deadline", "finish", "until",
+          "hours", "days", "daily", "weekly", "monthly", "yearly", "annual"},
+         "max-cost"},
+    Part{{"fsdp", "zero", "shard", "sharded", "stage3", "zero3", "stage2", "zero2"}, "fsdp"},
+    Part{{"forward", "backward", "fwd", "bwd"}, "forward"},
+    Part{{"trace", "timeline", "perfetto"}, "perfetto"},
+    Part{{"spot", "preemption", "preemptible"}, "spot"},
+    Part{{"lora", "peft", "qlora", "adapter", "adapters"}, "lora"},
+    Part{{"spare", "spares", "idle"}, "spare"},
+    Part{{"cache", "log", "logs", "logging", "logdir", "experiment", "project", "workdir"},
+         "cache"},
+    Part{{"interleave", "interleaved", "interleaving", "virtual"}, "interleave"},
+    Part{{"fast", "quick", "effort", "exhaustive", "trials", "beam"}, "fast"},
+    Part{{"failure", "failures", "mtbf"}, "mttf"},
+    Part{{"instance", "rack", "topology"}, "topology"},
+    Part{{"node", "nodes"}, "nodes"},
+    Part{{"layers", "layer"}, "layers"},
+};
+
 }  // namespace
 
+std::span<const Degree> option_degrees() { return kDegrees; }
+
+std::span<const OtherName> other_option_names() { return kOtherNames; }
+
 std::span<const Remark> option_remarks() { return kRemarks; }
+
+std::string_view word_for_parts(std::string_view word) {
+  for (const Part& row : kParts) {
+    for (const std::string_view part : row.parts) {
+      const std::size_t at = part.empty() ? std::string_view::npos : word.find(part);
+      if (at == std::string_view::npos) continue;
+      const std::size_t end = at + part.size();
+      const bool begins = at == 0 || word[at - 1] == '-' || word[at - 1] == '.';
+      const bool ends = end == word.size() || word[end] == '-' || word[end] == '.';
+      if (begins && ends) return row.word;
+    }
+  }
+  return {};
+}
 
 }  // namespace penstock

@@ -1,0 +1,132 @@
+#include "cli/options/able_verbs.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "cli/options/field_words.h"
+#include "cli/verbs/verb_called.h"
+#include "cli/verbs/verbs.h"
+#include "report/words.h"
+
+namespace penstock {
+namespace {
+
+// "--recompute full or --recompute selective" as keys of --layout.
+std::string as_keys(const std::string& words) {
+  std::string out;
+  for (std::size_t at = 0; at < words.size();) {
+    const std::size_t end = words.find(' ', at);
+    const bool is_option = words.compare(at, 2, "--") == 0 && end != std::string::npos;
+    out += is_option ? words.substr(at + 2, end - at - 2) + '=' : std::string(1, words[at]);
+    at = is_option ? end + 1 : at + 1;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string help_for_other_verb(const std::string& name, const std::string& verb) {
+  constexpr std::size_t kMostNamed = 3;
+  const std::vector<std::string> others = verbs_with_option(name);
+  if (others.empty()) return "";
+  const Arguments named(others.begin(),
+                        others.begin() + std::min<std::ptrdiff_t>(kMostNamed, std::ssize(others)));
+  return fmt::format(
+      "leave it out here: {} is an option of penstock {}{}; penstock {} --help lists those of {}",
+      name, joined(named, ", "), others.size() > kMostNamed ? " and others" : "", verb, verb);
+}
+
+std::string help_of_plan(const std::string& name, const std::string& value,
+                         const std::string& usage) {
+  const auto plan = std::find_if(verbs().begin(), verbs().end(),
+                                 [](const Verb& verb) { return verb.name == "plan"; });
+  const WordIndex index(options_of(*plan));
+  std::vector<std::string> known;
+  for (const OptionRow& row : index.rows()) {
+    const bool is_of_question = row.heading != "What to print" && row.heading != "The search";
+    if (row.positional || !is_of_question) continue;
+    known.insert(known.end(), row.names.begin(), row.names.end());
+  }
+  const bool has_value = !value.empty() && !value.starts_with('-');
+  const MeantOption meant = meant_option(name, has_value ? value : "N", known, {},
+                                         [&index]() -> const WordIndex& { return index; });
+  constexpr std::string_view kWrite = "write ";
+  constexpr std::array<std::string_view, 8> kLayout{
+      "--pin",   "--recompute", "--sharding",        "--schedule",
+      "--zero1", "--placement", "--sequence-length", "--global-batch"};
+  const bool is_said = meant.help.empty() || meant.help.starts_with("write --") ||
+                       meant.help.starts_with("which one?") ||
+                       !key_called(name.substr(name.find_first_not_of('-'))).empty();
+  if (!is_said) return "";
+  if (std::find(known.begin(), known.end(), meant.words.front()) == known.end() &&
+      meant.help.empty())
+    return "";
+  if (usage.starts_with("check ")) return "the launch file says it; what is wrong with it is found";
+  if (!meant.help.empty() && !meant.help.starts_with(kWrite)) {
+    return "penstock plan is told that: " + meant.help;
+  }
+  if (usage.find(" PLAN") != std::string::npos && !name.starts_with("--")) {
+    return "a plan file has it already; penstock schedule 1f1b -P 4 -M 8 --cost F=10ms,B=20ms "
+           "replays a schedule without a plan";
+  }
+  const std::string words =
+      meant.help.empty() ? joined(meant.words, " ") : meant.help.substr(kWrite.size());
+  const bool is_of_layout =
+      std::find(kLayout.begin(), kLayout.end(), words.substr(0, words.find(' '))) != kLayout.end();
+  if (usage.starts_with("predict ") && is_of_layout) {
+    return "it belongs into --layout: " + as_keys(words);
+  }
+  return usage.find(" PLAN") == std::string::npos
+             ? fmt::format("penstock plan takes it: penstock plan ... {}", words)
+             : fmt::format("the plan says it; another one is made by penstock plan ... {}", words);
+}
+
+std::string first_argument(const std::string& usage) {
+  const std::size_t begin = usage.find(' ') + 1;
+  return begin == 0 ? "" : usage.substr(begin, usage.find(' ', begin) - begin);
+}
+
+std::string help_of_verb(const std::string& plain, const std::string& usage) {
+  std::vector<std::string> known;
+  for (const Verb& each : verbs()) known.emplace_back(each.name);
+  const std::string meant = verb_meant(plain, known);
+  const auto verb = std::find_if(verbs().begin(), verbs().end(),
+                                 [&meant](const Verb& each) { return each.name == meant; });
+  if (verb == verbs().end() || usage.starts_with(meant + ' ')) return "";
+  const std::string takes = first_argument(options_of(*verb).usage), own = first_argument(usage);
+  if (takes == "PLAN" && own == "PLAN") {
+    return fmt::format("that is what another verb does: penstock {} plan.json", meant);
+  }
+  if (takes == "MODEL" && own == "MODEL") {
+    return fmt::format("that is what another verb does: penstock {} config.json --help", meant);
+  }
+  if (takes != "PLAN" || !usage.starts_with("plan ")) return "";
+  return fmt::format("write the plan with -o plan.json, then penstock {} plan.json", meant);
+}
+
+std::string help_of_able_verb(const std::string& plain, const Asked& asked) {
+  const std::string own = first_argument(asked.index().usage());
+  if (own != "PLAN" && own != "MODEL") return "";
+  const std::vector<std::string> spellings = spellings_of(plain);
+  for (const std::string& word : spellings) {
+    for (const Remark& remark : option_remarks()) {
+      const bool is_of_it = !remark.of.empty() && !asked.has(remark.of) &&
+                            remark.help.find(remark.of) != std::string_view::npos;
+      if (!is_of_it ||
+          std::find(remark.typed.begin(), remark.typed.end(), word) == remark.typed.end()) {
+        continue;
+      }
+      const std::vector<std::string> able = verbs_with_option(std::string(remark.of));
+      if (able.empty() || able[0] == "schedule") continue;  // which has no model
+      if (remark.help.find("penstock " + able[0]) != std::string_view::npos) {
+        return std::string(remark.help);
+      }
+      return fmt::format("penstock {} is told that: {}", able[0], remark.help);
+    }
+  }
+  return "";
+}
+
+}  // namespace penstock

@@ -1,0 +1,24 @@
+// What other verbs make of an option that the one at hand does not have: what a person is told who
+// asked the wrong verb. Each is a sentence for "help:", or empty.
+#pragma once
+
+#include <string>
+
+#include "cli/options/option_readings.h"
+
+namespace penstock {
+
+// What a verb is given first: "PLAN", "MODEL".
+std::string first_argument(const std::string& usage);
+// An option by its exact name that other verbs have.
+std::string help_for_other_verb(const std::string& name, const std::string& verb);
+// What `penstock plan` makes of it, said to a verb that takes what plan writes, or the same inputs.
+std::string help_of_plan(const std::string& name, const std::string& value,
+                         const std::string& usage);
+// "--search" of predict, "--simulate" of plan: the option is called what a verb is called that
+// takes the same, or what this one writes.
+std::string help_of_verb(const std::string& plain, const std::string& usage);
+// What is said of it to a verb that has the option which it is about.
+std::string help_of_able_verb(const std::string& plain, const Asked& asked);
+
+}  // namespace penstock

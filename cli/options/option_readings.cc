@@ -1,0 +1,388 @@
+#include "cli/options/option_readings.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include <fmt/format.h>
+
+#include "cli/io/file_kinds.h"
+#include "cli/options/field_words.h"
+#include "cli/options/longest_name.h"
+#include "cli/options/schedule_called.h"
+#include "core/values/units.h"
+
+namespace penstock {
+namespace {
+
+// How much each kind of evidence weighs. A spelling that is one step further from what was typed
+// (kStep) weighs less than any evidence for the nearer one.
+constexpr double kCertain = 100.0, kStep = 1.0;
+constexpr double kOwnName = 0.9, kOwnRemark = 0.85, kCost = 0.8, kDirect = 0.75, kDegree = 0.7,
+                 kZero = 0.65, kSchedule = 0.6, kOtherName = 0.55, kSameWords = 0.5,
+                 kArgument = 0.45, kRemarkOfOption = 0.4, kSameMeaning = 0.35, kRemark = 0.3;
+
+std::optional<Target> target_in(std::span<const Target> targets, const Asked& asked) {
+  for (const Target& target : targets) {
+    if (!target.option.empty() && asked.has(target.option)) return target;
+  }
+  return {};
+}
+
+template <typename Words>
+bool holds(const Words& words, std::string_view word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+// Sections of torchtitan's and DeepSpeed's names in which a word means what it means here; in
+// others (validation.seq_len, comm.timeout) it is about something else.
+bool is_about_layout(std::string_view section) {
+  constexpr std::array<std::string_view, 7> kSections{
+      "training", "parallelism",      "model", "activation-checkpoint", "optimizer",
+      "pipeline", "zero-optimization"};
+  return holds(kSections, section);
+}
+
+bool is_about_memory(std::string_view word) {
+  constexpr std::array<std::string_view, 4> kWords{"mem", "vram", "hbm", "reserve"};
+  return std::any_of(kWords.begin(), kWords.end(),
+                     [&](std::string_view each) { return word.find(each) != std::string::npos; });
+}
+
+bool has_any(std::string_view word, std::span<const std::string_view> parts) {
+  return std::any_of(parts.begin(), parts.end(), [&](std::string_view part) {
+    return word.find(part) != std::string_view::npos;
+  });
+}
+
+// What is counted on one GPU, one device or one rank, whatever else its name says.
+bool is_of_one(std::string_view word) {
+  constexpr std::array<std::string_view, 13> kOne{
+      "per-gpu",      "per-device", "per-rank",       "per-worker",  "per-process",
+      "per-card",     "pergpu",     "perdevice",      "local-batch", "batch-local",
+      "device-batch", "gpu-batch",  "per-accelerator"};
+  return has_any(word, kOne);
+}
+
+// Of one GPU that is a micro-batch.
+bool is_batch(std::string_view word) {
+  constexpr std::array<std::string_view, 5> kBatch{"batch", "bs", "sample", "sequence", "seqs"};
+  return has_any(word, kBatch);
+}
+
+// ZeRO's stage, also as a key of DeepSpeed's configuration.
+bool is_zero(std::string_view word) {
+  return word == "zero" || word == "zero-stage" || word == "zero-optimization-stage" ||
+         word == "zero-optimization.stage";
+}
+
+// ZeRO's stage as on or off.
+std::string value_for(std::string_view name, const std::string& value) {
+  const std::string word = plain_word(name.substr(name.find_first_not_of('-')));
+  if (!is_zero(word)) return value;
+  if (value == "2" || value == "3") return "zero" + value;
+  return value == "1" ? "on" : "off";
+}
+
+// Of an option that the verb does not have, with its value where there is one.
+class Readings {
+ public:
+  Readings(const std::string& name, const std::string& value, const Asked& asked)
+      : name_(name), value_(value), asked_(asked) {}
+
+  [[nodiscard]] std::optional<OptionReading> best() {
+    const std::vector<std::string> spellings = spellings_of(
+        plain_word(name_.substr(std::min(name_.find_first_not_of('-'), name_.size()))));
+    for (std::size_t i = 0; i < spellings.size(); ++i) {
+      word_ = spellings[i];
+      steps_ = static_cast<double>(i);
+      if (word_.size() > kLongestName) continue;
+      if (i > 0 && word_.size() < 2 && name_.size() > 2) continue;  // "--b-size" is no -b
+      read_word();
+    }
+    const bool is_planned = asked_.has("--pin") || asked_.has("--layout");
+    steps_ = 0.0;
+    if (is_of_one(word_ = spellings.front()) && is_planned) {
+      if (is_batch(word_)) {
+        add_batch_of_one();
+      } else if (word_.find("token") != std::string::npos && asked_.has("--global-batch-tokens")) {
+        say(kDegree, "write --global-batch-tokens N, the tokens of a step over all GPUs");
+      }
+    }
+    const auto best = std::max_element(
+        found_.begin(), found_.end(),
+        [](const auto& one, const auto& other) { return one.score < other.score; });
+    if (best == found_.end()) return {};
+    return *best;
+  }
+
+ private:
+  void read_word() {
+    add_own_name();
+    // Of other names only those of the verb's own options: what is in the file says more.
+    if (asked_.has("--pin") && is_launch_file(value_)) return add_other_names();
+    add_own_remarks();
+    add_cost();
+    add_direct();
+    const std::string_view letters = std::string_view(name_).substr(name_.find_first_not_of('-'));
+    add_degree(key_called(letters.size() == 1 ? letters : std::string_view(word_)), kDegree);
+    add_zero();
+    add_schedule();
+    add_other_names();
+    add_by_index();
+    add_remarks(true);
+    add_remarks(false);
+  }
+
+  void say(double weight, std::string_view help) {
+    found_.push_back({kCertain + weight - kStep * steps_, {}, std::string(help)});
+  }
+
+  // A file or pairs where the option takes neither say that another one was meant.
+  void take(double weight, const Target& target) {
+    OptionReading reading{kCertain + weight - kStep * steps_, {std::string(target.option)}, ""};
+    if (!value_.empty()) {
+      reading.words.push_back(std::string(target.before) + value_for(name_, value_));
+      if (!fits(target)) return;
+    }
+    found_.push_back(std::move(reading));
+  }
+
+  [[nodiscard]] bool fits(const Target& target) const {
+    constexpr std::array<std::string_view, 8> kNumbers{
+        "--gpus", "--global-batch", "--sequence-length", "--usd-per-gpu-hour",
+        "--top",  "--threads",      "--tokens",          "--mtbf-hours"};
+    if (!holds(kNumbers, target.option)) return true;
+    const bool is_file = !kind_of_text(value_, "").words.empty() || value_.ends_with(".json");
+    return !is_file && value_.find('=') == std::string::npos;
+  }
+
+  // "--Global_Batch", "-gpus": written otherwise, but the verb's own.
+  void add_own_name() {
+    std::vector<std::string> same;
+    for (const std::string& option : asked_.known) {
+      const std::string own =
+          plain_word(std::string_view(option).substr(option.starts_with("--") ? 2 : 1));
+      if (own == word_) same.push_back(option);
+    }
+    if (same.size() == 1) take(kOwnName, Target{same.front(), ""});
+  }
+
+  void add_own_remarks() {
+    const std::vector<std::string> words = content_words(word_);
+    for (const OptionRemark& remark : asked_.remarks) {
+      const bool is_meant =
+          std::any_of(remark.typed.begin(), remark.typed.end(), [&](const std::string& typed) {
+            return typed == word_ || content_words(typed) == words;
+          });
+      if (is_meant) say(kOwnRemark, remark.help);
+    }
+  }
+
+  // -F 10ms of a schedule; B and W are no batch and no width there.
+  void add_cost() {
+    constexpr std::string_view kCosts = "FBIWCR";
+    if (!asked_.has("--cost") || asked_.has(name_)) return;
+    const bool is_letter = name_.size() == 2 || word_.size() == 1;  // "-F 10ms", "--f 10ms"
+    const char letter = static_cast<char>(std::toupper(static_cast<unsigned char>(name_.back())));
+    const bool is_time = parse_duration(value_).has_value();
+    const bool is_cost = name_.back() == letter || is_time;
+    if (!is_letter || !is_cost || kCosts.find(letter) == std::string_view::npos) return;
+    say(kCost, is_time ? fmt::format("costs go together, this one as {}={}: --cost "
+                                     "F=10ms,B=20ms,C=0.5ms",
+                                     letter, value_)
+                       : "costs go together: --cost F=10ms,B=20ms,C=0.5ms");
+  }
+
+  void add_direct() {
+    if ((name_ == "-v" && !is_digits(value_)) || word_ == "verbose") {
+      say(kDirect, "everything is printed without it; --json has all figures");
+    }
+    const bool is_device = word_ == "d" ? !is_digits(value_) : word_ == "gpu" && !is_digits(value_);
+    const Target target{is_device ? "--device" : "--gpus", ""};
+    if ((is_device || word_ == "gpu") && asked_.has(target.option)) take(kDirect, target);
+  }
+
+  void add_degree(const std::string& key, double weight) {
+    for (const Degree& degree : option_degrees()) {
+      if (key.empty() || degree.key != key) continue;
+      if (const auto target = target_in(degree.targets, asked_)) return take(weight, *target);
+      if (asked_.has("--why-not")) {
+        return say(weight, fmt::format("a plan has it already; ask --why-not {}=.. why it is not "
+                                       "another",
+                                       field_word(key)));
+      }
+      if (asked_.has("--exit-zero")) {
+        return say(weight, "the launch file has it already; what is wrong with it is found");
+      }
+      if (!asked_.has("--pin") && !asked_.has("--cost")) return;  // plan has it
+      if (!degree.otherwise.empty()) return say(weight, degree.otherwise);
+    }
+  }
+
+  // Whether micro-batches are accumulated on it, the name does not say.
+  void add_batch_of_one() {
+    const bool has_pin = asked_.has("--pin");
+    say(kZero, fmt::format("write {} mbs={}, the micro-batch of one GPU; {}N counts the samples of "
+                           "a step over all GPUs",
+                           has_pin ? "--pin" : "--layout", is_digits(value_) ? value_ : "N",
+                           has_pin ? "--global-batch " : "gbs="));
+  }
+
+  // ZeRO's stages 0 and 1 are --zero1 off and on; written out by value_for(). The others are
+  // --sharding.
+  void add_zero() {
+    const std::size_t digit = word_.find_last_not_of("0123456789") + 1;
+    if (digit > 0 && digit + 1 == word_.size()) return add_zero_stage(word_.substr(digit));
+    if (word_ == "stage" && value_.size() == 1 && value_ <= "3" && asked_.has("--sharding")) {
+      return say(kZero, fmt::format("ZeRO's stage is --sharding {}, the number of pipeline stages "
+                                    "--pp {}",
+                                    value_ == "0" ? "none" : "zero" + value_, value_));
+    }
+    if (!is_zero(word_)) return;
+    const bool is_switch = value_ == "0" || value_ == "1";
+    if (!is_switch && value_ != "2" && value_ != "3") {
+      return say(kZero, "ZeRO's stages are 0 to 3: --sharding none, zero1, zero2 or zero3");
+    }
+    const std::array targets =
+        is_switch ? std::array{Target{"--zero1", ""}, Target{"--layout", "zero1="}}
+                  : std::array{Target{"--sharding", ""}, Target{"--layout", "sharding="}};
+    if (const auto target = target_in(targets, asked_)) take(kZero, *target);
+  }
+
+  // "--zero-3", "--zero-stage-3", "--stage3": no switch, whatever stands behind it.
+  void add_zero_stage(const std::string& stage) {
+    std::string letters = word_.substr(0, word_.size() - 1);
+    if (letters.ends_with('-')) letters.pop_back();
+    const bool is_stage = is_zero(letters) || letters == "stage" || letters == "zero-stage";
+    if (!is_stage || stage > "3") return;
+    const std::string value = stage == "0" ? "none" : "zero" + stage;
+    if (asked_.has("--sharding")) {
+      say(kZero, "write --sharding " + value);
+    } else if (asked_.has("--layout")) {
+      say(kZero, fmt::format("write --layout \"... sharding={}\"", value));
+    }
+  }
+
+  // "--dualpipe", "--1f1b": a schedule is the value of an option, or the argument.
+  void add_schedule() {
+    const std::string_view schedule = schedule_spelled(word_);
+    if (schedule.empty() || word_ == "interleaving") return;
+    if (asked_.has("--schedule")) {
+      say(kSchedule, fmt::format("write --schedule {}", schedule));
+    } else if (asked_.has("--layout")) {
+      say(kSchedule, fmt::format("write --layout \"... schedule={}\"", schedule));
+    } else if (asked_.has("--cost")) {
+      say(kSchedule, fmt::format("the schedule is the argument without a name: penstock schedule "
+                                 "{} -P 4 -M 8 --cost F=10ms,B=20ms",
+                                 schedule));
+    }
+  }
+
+  void add_other_names() {
+    for (const OtherName& other : other_option_names()) {
+      if (!holds(other.typed, word_)) continue;
+      if (const auto target = target_in(other.targets, asked_)) return take(kOtherName, *target);
+    }
+  }
+
+  // What the verb itself declares goes before what is said to every verb.
+  void add_by_index() {
+    if (!asked_.index || word_.size() < 2) return;
+    const WordIndex& index = asked_.index();
+    if (const OptionRow* row = index.same_words(word_)) {
+      take(kSameWords, Target{row->names.back(), ""});
+    }
+    if (std::string help = index.help_for_argument(word_); !help.empty()) say(kArgument, help);
+    if (const OptionRow* row = index.same_meaning(word_)) {
+      say(kSameMeaning, "did you mean " + option_shown(*row));
+    }
+  }
+
+  // Remarks on options that this verb has are nearer than what the thesaurus knows, and that is
+  // nearer than what is said to all verbs.
+  void add_remarks(bool is_of_option) {
+    constexpr std::size_t kFewest = 3;  // "man --html" asks for no page of a plan
+    if (!is_of_option && asked_.known.size() < kFewest) return;
+    for (const Remark& remark : option_remarks()) {
+      if (remark.of.empty() == is_of_option) continue;
+      if (is_of_option && !asked_.has(remark.of)) continue;
+      if (holds(remark.typed, word_)) {
+        return say(is_of_option ? kRemarkOfOption : kRemark, remark.help);
+      }
+    }
+  }
+
+  const std::string &name_, &value_;
+  const Asked& asked_;
+  std::string word_;
+  double steps_ = 0.0;
+  std::vector<OptionReading> found_;
+};
+
+// "tensor" of "tensor-model-parallel-size": what is divided, without the words that say that it is.
+std::string without_parallel(std::string word) {
+  constexpr std::string_view kParallel = "-parallel";
+  const std::size_t at = word.find(kParallel);
+  if (at == std::string::npos) return "";
+  word.erase(at, kParallel.size());
+  for (const std::string_view rest : {"-model", "-size", "-degree"}) {
+    if (const std::size_t part = word.find(rest); part != std::string::npos) {
+      word.erase(part, rest.size());
+    }
+  }
+  return word;
+}
+
+}  // namespace
+
+bool Asked::has(std::string_view option) const { return holds(known, option); }
+
+bool is_digits(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+std::vector<std::string> spellings_of(const std::string& word) {
+  std::vector<std::string> out{word};
+  if (word.size() > kLongestName) return out;
+  constexpr std::string_view kIsm = "parallelism";
+  if (const std::size_t ism = word.find(kIsm); ism != std::string::npos && ism > 0) {
+    out.push_back(word.substr(0, ism) + "parallel" + word.substr(ism + kIsm.size()));
+  }
+  if (std::string bare = without_parallel(out.back()); !bare.empty()) out.push_back(bare);
+  if (const std::size_t dot = word.rfind('.'); dot != std::string::npos) {
+    std::string dashes = word;
+    std::replace(dashes.begin(), dashes.end(), '.', '-');
+    out.push_back(dashes);
+    const bool is_stage = word.ends_with(".stage");
+    if (is_about_layout(word.substr(0, dot)) && !is_stage) out.push_back(word.substr(dot + 1));
+    if (word.ends_with(".enabled") || word.ends_with(".enable")) out.push_back(word.substr(0, dot));
+  }
+  constexpr std::array<std::string_view, 6> kBefore{"use-", "enable-", "with-",
+                                                    "num-", "target-", "train-"};
+  constexpr std::array<std::string_view, 9> kBehind{"-size", "-degree", "-count", "-name", "-type",
+                                                    "-mode", "-number", "-gb",    "-gib"};
+  for (std::size_t i = 0; i < out.size(); ++i) {  // also of what was found: num-train-epochs
+    for (const std::string_view before : kBefore) {
+      if (out[i].starts_with(before)) out.emplace_back(out[i], before.size());
+    }
+  }
+  for (std::size_t i = 0, whole = out.size(); i < whole; ++i) {
+    for (const std::string_view behind : kBehind) {
+      if (behind.starts_with("-g") && !is_about_memory(out[i])) continue;
+      if (out[i].ends_with(behind)) out.push_back(out[i].substr(0, out[i].size() - behind.size()));
+    }
+  }
+  for (std::size_t i = 0, whole = out.size(); i < whole; ++i) {
+    if (out[i] == "stage") continue;  // ZeRO's or the pipeline's
+    out.push_back(out[i].ends_with('s') ? out[i].substr(0, out[i].size() - 1) : out[i] + 's');
+  }
+  return out;
+}
+
+std::optional<OptionReading> certain_reading(const std::string& name, const std::string& value,
+                                             const Asked& asked) {
+  return Readings(name, value, asked).best();
+}
+
+}  // namespace penstock
