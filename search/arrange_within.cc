@@ -17,7 +17,6 @@
 #include "search/memory.h"
 #include "simulator/liveness.h"
 #include "simulator/merge_liveness.h"
-#include "simulator/replay.h"
 #include "simulator/simulate_schedule.h"
 
 namespace penstock {
@@ -103,7 +102,7 @@ std::optional<Duration> step_of(const ArrangedWithin& within, const Asked& asked
 std::optional<TimelineSummary> summary_of(const ArrangedSchedules& arranged,
                                           const LoweringOptions& options, const StagePrices& prices,
                                           const ExecutorModel& executor) {
-  if (straight_replay_is_exact(executor)) {
+  if (can_simulate_schedule(executor)) {
     return simulate_schedule(arranged.schedules.pipelines, options, prices, executor);
   }
   const Program program = program_of(arranged.schedules, options);

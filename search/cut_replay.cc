@@ -17,6 +17,7 @@
 #include "search/host_room.h"
 #include "search/lower_bound.h"
 #include "search/memory.h"
+#include "search/steady_plan.h"
 #include "simulator/replay.h"
 #include "simulator/simulate.h"
 
@@ -36,7 +37,8 @@ CutReplay::CutReplay(const PlanInputs& inputs, const Plan& plan, RecomputeRule r
     : inputs_(inputs),
       prepared_(prepare(inputs, with_one_mode(plan))),
       ties_of_model_(*inputs.profile, prepared_.plan.tensor),
-      with_cuts_(prepared_.plan) {
+      with_cuts_(prepared_.plan),
+      programs_(inputs.executor) {
   if (prepared_.why_not) return;
   has_rule_ = prepared_.kind->rule != RunTimeRule::kNone;
   is_cheap_ = !prepared_.kind->is_automatic() && !has_rule_;
@@ -140,7 +142,7 @@ std::optional<TracedSimulation> CutReplay::replayed(const StagePricing& pricing,
   const auto lowering = [&] {
     return lowering_of(with_cuts_, pricing.ties, recomputes, inputs_.executor);
   };
-  if (straight_replay_is_exact(inputs_.executor)) {
+  if (can_simulate_schedule(inputs_.executor)) {
     if (tells == Tells::kChain) {
       return simulate_schedule_traced(schedules_.pipelines, lowering(), pricing.prices,
                                       inputs_.executor, buffers_);
@@ -148,6 +150,11 @@ std::optional<TracedSimulation> CutReplay::replayed(const StagePricing& pricing,
     return TracedSimulation{simulate_schedule(schedules_.pipelines, lowering(), pricing.prices,
                                               inputs_.executor, buffers_),
                             {}};
+  }
+  if (const auto steady = steady_summary(with_cuts_, pricing.ties, recomputes, pricing.prices,
+                                         inputs_.executor, programs_)) {
+    if (steady->deadlocks) return std::nullopt;
+    return TracedSimulation{steady->summary, {}};
   }
   if (!program_ || pricing.ties != ties_ || recomputes != program_recomputes_) {
     program_ = program_of(schedules_, lowering());

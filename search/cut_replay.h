@@ -15,6 +15,7 @@
 #include "search/memory.h"
 #include "search/plan_program.h"
 #include "search/prepared_plan.h"
+#include "search/program_cache.h"
 #include "search/recompute_as_needed.h"
 #include "search/section_sums.h"
 #include "simulator/held_counts.h"
@@ -106,6 +107,7 @@ class CutReplay {
   Plan with_cuts_;
   std::optional<CutRecompute> recompute_;  // divided anew
   // Executors that need the Program: it depends on the cuts through the stages of ties alone.
+  ProgramCache programs_;  // of fewer micro-batches
   std::vector<PlanTie> ties_;
   bool program_recomputes_ = false;
   std::optional<Program> program_;

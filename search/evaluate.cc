@@ -29,6 +29,7 @@
 #include "search/plan_program.h"
 #include "search/prepared_plan.h"
 #include "search/rolled_program.h"
+#include "search/steady_plan.h"
 #include "simulator/simulate.h"
 #include "simulator/simulate_schedule.h"
 
@@ -155,6 +156,10 @@ void replay(const PlanInputs& inputs, const PreparedPlan& prepared, const PlanSc
                       executor, devices.memory(), devices.reserve(), interval, listed);
     // No generator makes it again.
     if (prepared.kind->is_automatic()) write_out(schedules, options, executor, result);
+  } else if (const auto few = judged_by_few(result.plan, result.ties, options.recompute,
+                                            result.prices, executor)) {
+    result.evaluation = evaluation_of(*few, result.prices, executor, devices.memory(),
+                                      devices.reserve(), interval, listed);
   } else {
     write_out(schedules, options, executor, result);
     result.evaluation = evaluation_of(result.program, result.prices, result.timeline, executor,
@@ -348,13 +353,23 @@ PerRank<Value> of_ranks(const PlanFile& file, Value PlanDevice::*member) {
 
 namespace {
 
-Judged judged(const PlanFile& file) {
+Program written_out(const PlanFile& file) {
   const RolledFile rolled = rolled_file(file);
+  return program_of(rolled.schedules, rolled.options);
+}
+
+// Nothing where the Program has to be written out.
+std::optional<Judged> judged(const PlanFile& file) {
+  const RolledFile rolled = rolled_file(file);
+  if (!can_simulate_schedule(file.executor)) {
+    return judged_by_few(file.plan, file.ties, rolled.options.recompute, file.prices,
+                         file.executor);
+  }
   ReplayBuffers buffers;
   AttributedSimulation simulated = simulate_schedule_attributed(
       rolled.schedules.pipelines, rolled.options, file.prices, file.executor, buffers);
-  return {std::move(simulated.summary), std::move(simulated.ranks), liveness_of(file.plan),
-          stash_of(rolled.schedules.pipelines, file.prices)};
+  return Judged{std::move(simulated.summary), std::move(simulated.ranks), liveness_of(file.plan),
+                stash_of(rolled.schedules.pipelines, file.prices)};
 }
 
 }  // namespace
@@ -369,13 +384,17 @@ Replayed replay_plan_file(const PlanFile& file) {
                            part(file.prediction.step_time_high - file.prediction.step_time)};
   const auto memory = of_ranks(file, &PlanDevice::memory);
   const auto reserve = of_ranks(file, &PlanDevice::reserve);
-  if (is_rolled_up(file)) {
+  const auto told = is_rolled_up(file) ? judged(file) : std::nullopt;
+  if (told) {
     replayed.evaluation =
-        evaluation_of(judged(file), file.prices, file.executor, memory, reserve, interval);
+        evaluation_of(*told, file.prices, file.executor, memory, reserve, interval);
   } else {
-    replayed.timeline = simulate(file.program, file.prices, file.executor);
-    replayed.evaluation = evaluation_of(file.program, file.prices, replayed.timeline, file.executor,
-                                        memory, reserve, interval, listed_ranks(file.plan));
+    const Program written = is_rolled_up(file) ? written_out(file) : Program{};
+    const Program& program = is_rolled_up(file) ? written : file.program;
+    Timeline timeline = simulate(program, file.prices, file.executor);
+    replayed.evaluation = evaluation_of(program, file.prices, timeline, file.executor, memory,
+                                        reserve, interval, listed_ranks(file.plan));
+    if (!is_rolled_up(file)) replayed.timeline = std::move(timeline);
   }
   replayed.evaluation.usd_per_step = usd_per_step(replayed.evaluation.step_time, file.plan,
                                                   of_ranks(file, &PlanDevice::usd_per_hour));

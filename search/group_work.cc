@@ -13,8 +13,8 @@
 #include "search/host_room.h"
 #include "search/lower_bound.h"
 #include "search/prepared_plan.h"
+#include "search/steady_plan.h"
 #include "search/trainer_plans.h"
-#include "simulator/replay.h"
 
 namespace penstock {
 namespace {
@@ -230,10 +230,15 @@ std::optional<Rejection> GroupWork::over_memory_as_held(const Plan& plan, const 
 
 std::optional<TimelineSummary> GroupWork::simulated(const Plan& plan, const StagePricing& pricing,
                                                     bool recomputes) {
-  if (straight_replay_is_exact(inputs.executor)) {
+  if (can_simulate_schedule(inputs.executor)) {
     return simulate_schedule(schedules(plan).pipelines,
                              lowering_of(plan, pricing.ties, recomputes, inputs.executor),
                              pricing.prices, inputs.executor, replay_buffers_);
+  }
+  if (const auto steady = steady_summary(plan, pricing.ties, recomputes, pricing.prices,
+                                         inputs.executor, shared.programs)) {
+    if (steady->deadlocks) return std::nullopt;
+    return steady->summary;
   }
   const auto program = shared.programs.get(plan, pricing.ties, recomputes);
   if (may_deadlock(inputs.executor) && deadlock(*program, inputs.executor)) return std::nullopt;

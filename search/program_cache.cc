@@ -56,4 +56,18 @@ std::shared_ptr<const Program> ProgramCache::get(const Plan& plan, const std::ve
   return program;
 }
 
+std::optional<bool> ProgramCache::deadlocks(const Plan& plan, const std::vector<PlanTie>& ties,
+                                            bool recomputes,
+                                            const std::function<std::optional<bool>()>& told) {
+  Key key{plan.schedule, numbers_of(plan, ties, recomputes)};
+  {
+    const std::scoped_lock lock(mutex_);
+    if (const auto found = deadlocks_.find(key); found != deadlocks_.end()) return found->second;
+  }
+  const std::optional<bool> answer = told();
+  const std::scoped_lock lock(mutex_);
+  deadlocks_.emplace(std::move(key), answer);
+  return answer;
+}
+
 }  // namespace penstock

@@ -1,10 +1,12 @@
 // Programs shared between candidates: they depend on the shape of a plan, not on its prices.
 #pragma once
 
+#include <functional>
 #include <list>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,6 +23,9 @@ class ProgramCache {
 
   std::shared_ptr<const Program> get(const Plan& plan, const std::vector<PlanTie>& ties,
                                      bool recomputes);
+  // Whether the plan's transfers deadlock, which `told` tells the first time.
+  std::optional<bool> deadlocks(const Plan& plan, const std::vector<PlanTie>& ties, bool recomputes,
+                                const std::function<std::optional<bool>()>& told);
 
  private:
   using Key = std::pair<std::string, std::vector<int>>;
@@ -37,6 +42,7 @@ class ProgramCache {
   std::map<Key, Entry> entries_;
   std::list<Key> uses_;  // most recent first
   std::size_t actions_ = 0;
+  std::map<Key, std::optional<bool>> deadlocks_;
 };
 
 }  // namespace penstock

@@ -17,7 +17,9 @@
 #include "core/files/program_file.h"
 #include "core/files/read_known_program.h"
 #include "core/values/durations.h"
+#include "search/steady_plan.h"
 #include "simulator/schedules/schedules.h"
+#include "simulator/simulate.h"
 #include "simulator/simulate_schedule.h"
 
 namespace penstock {
@@ -140,11 +142,10 @@ Plan with_fewer(Plan plan, int micro_batches) {
 
 // Unequal replicas are written out: their numbers of micro-batches do not grow alike. So is a batch
 // that is not even: its memory is summed up micro-batch by micro-batch.
-bool is_known_order(const Plan& plan, const ExecutorModel& executor) {
+bool is_known_order(const Plan& plan) {
   const ScheduleKind* kind = find_schedule(plan.schedule);
   return plan.has_even_batch() && !plan.has_unequal_replicas() && kind != nullptr &&
-         !kind->is_automatic() && kind->rule == RunTimeRule::kNone &&
-         executor.issue == IssueOrder::kEager && why_no_program(plan).empty();
+         !kind->is_automatic() && kind->rule == RunTimeRule::kNone && why_no_program(plan).empty();
 }
 
 // Of every shape of micro-batch.
@@ -162,7 +163,7 @@ bool has_prices_for(const PlanFile& file) {
 
 std::optional<RolledProgram> rolled_program(const Plan& plan, const std::vector<PlanTie>& ties,
                                             bool recomputes, const ExecutorModel& executor) {
-  if (!is_known_order(plan, executor)) return {};
+  if (!is_known_order(plan)) return {};
   const auto sizes = sizes_of(plan);
   if (!sizes) return {};
   const int all = first_load(plan).micro_batches;
@@ -194,7 +195,7 @@ PlanFile read_plan_rolled_up(const Json& json, const std::string& file, const Is
     const auto expected =
         rolled_program(before.plan, before.ties, takes_recompute_time(before.prices), executor);
     return expected && is_large(before.plan, expected->actions) && expected->json == program &&
-           has_prices_for(before) && can_simulate_schedule(Schedule{}, executor);
+           has_prices_for(before);
   });
 }
 
@@ -245,7 +246,12 @@ Json write_plan_rolled_up(const PlanFile& file) {
 TimelineSummary rolled_summary(const PlanFile& file, const StagePrices& prices,
                                const ExecutorModel& executor) {
   const RolledFile rolled = rolled_file(file);
-  return simulate_schedule(rolled.schedules.pipelines, rolled.options, prices, executor);
+  if (can_simulate_schedule(executor)) {
+    return simulate_schedule(rolled.schedules.pipelines, rolled.options, prices, executor);
+  }
+  const auto few = summary_by_few(file.plan, file.ties, rolled.options.recompute, prices, executor);
+  if (few) return *few;
+  return simulate_summary(program_of(rolled.schedules, rolled.options), prices, executor);
 }
 
 }  // namespace penstock

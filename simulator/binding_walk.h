@@ -27,7 +27,7 @@ class BindingWalk {
   BindingWalk(const Program& program, const Timeline& timeline, const ExecutorModel& executor)
       : program_(program), timeline_(timeline) {
     if (streams_say_all(program, executor)) {
-      note_previous(executor.host_link);
+      note_previous(executor);
     } else {
       note_bounds(executor);
     }
@@ -59,7 +59,7 @@ class BindingWalk {
   // file lists.
   static bool streams_say_all(const Program& program, const ExecutorModel& executor) {
     const auto& more = program.more_waits;
-    return straight_replay_is_exact(executor) && !program.has_slots() &&
+    return transfers_occupy_senders_at_most(executor) && !program.has_slots() &&
            std::none_of(more.begin(), more.end(), [](const Wait& wait) { return wait.listed; });
   }
   [[nodiscard]] std::uint32_t last_need(std::uint32_t i) const {
@@ -85,15 +85,17 @@ class BindingWalk {
     if (last_ != kNone) makespan_end_ = end(last_);
   }
 
-  // Transfers occupy nothing: the rank's streams and waits_for say it all.
-  void note_previous(HostLink link) {
+  // Transfers occupy nothing, or their sender: the rank's streams and waits_for say it all.
+  void note_previous(const ExecutorModel& executor) {
+    const HostLink link = executor.host_link;
+    const bool sends_block = executor.transfer == TransferMode::kSenderBlocks;
     previous_.assign(program_.actions.size(), kNone);
     std::vector<std::uint32_t> last_in(ranks(), kNone), last_out(ranks(), kNone);
     std::vector<std::uint32_t> last_compute(ranks(), kNone), last_collective(ranks(), kNone);
     for (std::uint32_t i = 0; i < program_.actions.size(); ++i) {
       const Action& action = program_.actions[i];
       const auto rank = static_cast<std::size_t>(program_.rank_of(action).value);
-      if (is_compute(action.kind)) {
+      if (is_compute(action.kind) || (sends_block && is_send(action.kind))) {
         previous_[i] = std::exchange(last_compute[rank], i);
       } else if (is_copy(action.kind)) {
         const bool in = action.kind == ActionKind::kLoad || link == HostLink::kSimplex;

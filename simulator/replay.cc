@@ -215,6 +215,22 @@ template <class Starts>
   return pass(program, prices, start, MoreWaits(program, from), end, ranks, from);
 }
 
+// A rank that only sent last has ended with what it computed before.
+void leave_out_sends(const Program& program, const std::vector<SimTime>& known, RankClocks& ranks) {
+  std::vector<SimTime> computed(ranks.now.size(), kZero);
+  std::vector<bool> goes_on(ranks.now.size(), false);
+  for (std::size_t i = 0; i < program.actions.size(); ++i) {
+    const Action& action = program.actions[i];
+    const auto rank = static_cast<std::size_t>(program.rank_of(action).value);
+    if (!is_compute(action.kind)) continue;
+    goes_on[rank] = goes_on[rank] || i >= known.size();
+    if (i < known.size()) computed[rank] = std::max(computed[rank], known[i]);
+  }
+  for (std::size_t r = 0; r < computed.size(); ++r) {
+    if (!goes_on[r]) ranks.now[r] = computed[r];
+  }
+}
+
 TimelineSummary summary_of(RankClocks ranks) {
   for (std::size_t r = 0; r < ranks.now.size(); ++r) {
     ranks.last[r] = std::max(ranks.last[r], ranks.now[r]);
@@ -227,6 +243,12 @@ TimelineSummary summary_of(RankClocks ranks) {
 bool straight_replay_is_exact(const ExecutorModel& executor) {
   return executor.transfer == TransferMode::kAsync && executor.queues == QueueLayout::kNone &&
          !executor.receive_must_be_posted;
+}
+
+bool transfers_occupy_senders_at_most(const ExecutorModel& executor) {
+  const bool blocks = executor.transfer == TransferMode::kSenderBlocks &&
+                      executor.queues == QueueLayout::kNone && !executor.receive_must_be_posted;
+  return blocks || straight_replay_is_exact(executor);
 }
 
 Timeline replay(const Program& program, const StagePrices& prices, const ExecutorModel& executor) {
@@ -264,7 +286,7 @@ TimelineSummary replay_rest(const Program& program, const PriceTable& prices, Ho
     now = std::max(now, so_far.known[i]);
   }
   const auto from = static_cast<std::uint32_t>(so_far.known.size());
-  std::vector<SimTime> end = std::move(so_far.known);
+  std::vector<SimTime> end = so_far.known;
   end.resize(program.actions.size());
   bool complete = false;
   if (timeline == nullptr) {
@@ -277,6 +299,7 @@ TimelineSummary replay_rest(const Program& program, const PriceTable& prices, Ho
   if (!complete) {
     throw Error(ErrorKind::kInternal, program.schedule + ": the end of the step cannot complete");
   }
+  leave_out_sends(program, so_far.known, ranks);
   return summary_of(std::move(ranks));
 }
 

@@ -10,6 +10,8 @@
 namespace penstock {
 
 bool straight_replay_is_exact(const ExecutorModel& executor);
+// Whether the streams of a rank say all: the same, or sends that keep their own rank alone busy.
+bool transfers_occupy_senders_at_most(const ExecutorModel& executor);
 
 Timeline replay(const Program& program, const StagePrices& prices, const ExecutorModel& executor);
 
@@ -17,7 +19,8 @@ Timeline replay(const Program& program, const StagePrices& prices, const Executo
 TimelineSummary replay_summary(const Program& program, const StagePrices& prices,
                                const ExecutorModel& executor);
 
-// The end of a step whose first actions have run: `known` holds their ends.
+// The end of a step whose first actions have run: `known` holds their ends. A send among them keeps
+// its rank busy until then.
 struct RunSoFar {
   std::vector<SimTime> known;
   std::vector<SimTime> first;  // per rank, SimTime::max() when it has computed nothing

@@ -56,7 +56,7 @@ void ReplaySteps::make(const Schedule& schedule, std::size_t runs) {
       Step step = step_between(schedule, action);
       step.costs = static_cast<std::uint32_t>(kinds.size() * runs);
       step_of_kind.push_back(step);
-      kinds.push_back({action.kind, action.stage, second});
+      kinds.push_back({action.kind, action.stage, second, step.write >= 0});
       number = static_cast<std::uint32_t>(kinds.size());
       recomputes = recomputes || action.kind == ActionKind::kRecompute;
     }

@@ -25,6 +25,7 @@ struct ReplaySteps {
     ActionKind kind = ActionKind::kForward;
     StageId stage;
     bool second_of_pair = false;
+    bool sends = false;  // to another rank
   };
   // The steps of one block that write one boundary, by their micro-batch modulo the advance.
   struct Writer {

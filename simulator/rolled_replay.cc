@@ -28,7 +28,7 @@ void orient_boundaries(const Schedule& schedule, RolledReplay& replay) {
 // recomputes first.
 RolledReplay::Costs costs_of_kind(const ReplaySteps::Kind& of, const Pipeline& pipeline,
                                   std::uint32_t run, const PriceTable& prices, bool recompute,
-                                  bool transfers) {
+                                  RolledReplay::Sends sends) {
   const auto price = [&](ActionKind kind) {
     Action priced;
     priced.kind = kind;
@@ -44,10 +44,16 @@ RolledReplay::Costs costs_of_kind(const ReplaySteps::Kind& of, const Pipeline& p
     const std::int64_t again = prices.of(price(ActionKind::kRecompute)).count();
     (of.second_of_pair ? costs.lead : costs.duration) += again;
   }
-  if (!transfers) return costs;
+  if (sends == RolledReplay::Sends::kAtOnce || !of.sends) return costs;
   const bool forward = of.kind == ActionKind::kForward;
-  costs.delay =
+  const std::int64_t transfer =
       prices.of(price(forward ? ActionKind::kSendActivation : ActionKind::kSendGradient)).count();
+  if (sends == RolledReplay::Sends::kInBackground) {
+    costs.delay = transfer;
+  } else {
+    costs.sending = transfer;
+    costs.duration += transfer;
+  }
   return costs;
 }
 
@@ -67,7 +73,7 @@ bool runs_at_once(const ScheduleBlock& block, std::size_t ranks) {
 RolledReplay::RolledReplay(const Schedule& schedule, std::shared_ptr<const ReplaySteps> of_schedule,
                            const std::vector<MicroBatchRun>& runs, const Program& program,
                            std::size_t pipeline, const PriceTable& prices, bool recompute,
-                           bool transfers, ReplayBuffers::Contents& buffers)
+                           Sends sends, ReplayBuffers::Contents& buffers)
     : made(std::move(of_schedule)),
       steps(made->steps),
       ends(buffers.ends),
@@ -86,7 +92,7 @@ RolledReplay::RolledReplay(const Schedule& schedule, std::shared_ptr<const Repla
   costs.reserve(made->kinds.size() * runs.size());
   for (const ReplaySteps::Kind& kind : made->kinds) {
     for (std::uint32_t run = 0; run < runs.size(); ++run) {
-      costs.push_back(costs_of_kind(kind, of, run, prices, inserts_recompute, transfers));
+      costs.push_back(costs_of_kind(kind, of, run, prices, inserts_recompute, sends));
     }
   }
   orient_boundaries(schedule, *this);
@@ -222,8 +228,12 @@ void RolledReplay::run_step_by_step(Rank& rank) {
       return;
     }
     rank.now = end;
-    finish(rank.at, rank.shift, end);
-    if (steps[rank.at].pair) finish(++rank.at, rank.shift, end);
+    if (steps[rank.at].pair) {
+      const std::uint32_t second = rank.at + 1;
+      const std::int64_t m = steps[second].micro_batch + rank.shift;
+      finish(rank.at++, rank.shift, end, end - costs_of(second, m).sending);
+    }
+    finish(rank.at, rank.shift, end, end);
     ++rank.at;
   }
 }
@@ -265,14 +275,16 @@ void RolledReplay::await(std::uint32_t at, std::int64_t shift) {
   arrivals.await(row, make_room(row, steps[at].micro_batch + shift));
 }
 
-void RolledReplay::finish(std::uint32_t at, std::int64_t shift, std::int64_t end) {
+// `sent`: when the rank was done with what the step sends.
+void RolledReplay::finish(std::uint32_t at, std::int64_t shift, std::int64_t end,
+                          std::int64_t sent) {
   ends[at] = end;
   const Step& step = steps[at];
   if (step.write < 0) return;
   const auto row = static_cast<std::size_t>(step.write);
   const std::int64_t m = step.micro_batch + shift;
   const std::int64_t place = make_room(row, m);
-  if (arrivals.set(row, place, end + costs_of(at, m).delay)) wake_reader(step.write);
+  if (arrivals.set(row, place, sent + costs_of(at, m).delay)) wake_reader(step.write);
 }
 
 void RolledReplay::wake_reader(std::int32_t boundary) {
@@ -293,9 +305,15 @@ std::int64_t RolledReplay::end_of_pair(std::uint32_t at, std::int64_t shift,
 
 std::int64_t RolledReplay::busy_of(std::uint32_t at, std::int64_t shift) const {
   const Costs& own = costs_of(at, steps[at].micro_batch + shift);
-  if (!steps[at].pair) return own.duration;
+  if (!steps[at].pair) return own.compute();
   const Costs& second = costs_of(at + 1, steps[at + 1].micro_batch + shift);
-  return second.lead + own.together_with(second);
+  return second.lead + own.compute_with(second);
+}
+
+std::int64_t RolledReplay::sending_of(std::uint32_t at, std::int64_t shift) const {
+  const std::int64_t own = costs_of(at, steps[at].micro_batch + shift).sending;
+  if (!steps[at].pair) return own;
+  return own + costs_of(at + 1, steps[at + 1].micro_batch + shift).sending;
 }
 
 std::int64_t RolledReplay::actions() const {
@@ -322,15 +340,23 @@ PipelineTimes RolledReplay::times() const {
     for (std::size_t b = schedule_.begin[r]; b < schedule_.begin[r + 1]; ++b) {
       const ScheduleBlock& block = schedule_.blocks[b];
       if (block.repeat == 0 || block.begin == block.end) continue;
-      if (rank.first < 0) rank.first = end_of(block.begin, 0, 0) - busy_of(block.begin, 0);
+      if (rank.first < 0) {
+        rank.first =
+            end_of(block.begin, 0, 0) - sending_of(block.begin, 0) - busy_of(block.begin, 0);
+      }
       rank.busy += busy_in(block);
       position += std::int64_t{block.repeat - 1} * (block.end - block.begin);
+      const std::int64_t shift = std::int64_t{block.repeat - 1} * block.advance;
       for (std::uint32_t at = block.begin; at < block.end; ++at) {
         ++position;
         const ComputeAction& ran = schedule_.actions[at];
-        if (completes_gradient(ran.kind)) times.stages[ran.stage.value] = {ends[at], position};
+        if (!completes_gradient(ran.kind)) continue;
+        const bool second = at > block.begin && steps[at - 1].pair;
+        times.stages[ran.stage.value] = {ends[at] - sending_of(second ? at - 1 : at, shift),
+                                         position};
       }
     }
+    rank.free = ranks[r].now;
   }
   return times;
 }

@@ -26,6 +26,7 @@ struct PipelineTimes {
   struct Rank {
     std::int64_t first = -1;  // start of its first action; -1 when it has none
     std::int64_t busy = 0;
+    std::int64_t free = 0;  // from when on: the end of its last action or of what that sends
   };
   struct Stage {
     std::int64_t last = 0;      // end of the last W or B
@@ -36,16 +37,26 @@ struct PipelineTimes {
 };
 
 // What makes up a replay; jump.cc looks at it.
+//
+// A step ends when its rank is free again. Where senders block that is the end of what it sends:
+// then what it writes arrives just then, and a send is no more than a longer step. Of an OVERLAP's
+// two sends the first member's goes first.
 struct RolledReplay {
   using Step = ReplaySteps::Step;
   struct Costs {
-    std::int64_t duration = 0;
-    std::int64_t lead = 0;   // of an OVERLAP's second member: the recompute before the pair
-    std::int64_t gain = 0;   // of an OVERLAP's first member
-    std::int64_t delay = 0;  // until what it writes arrives
+    std::int64_t duration = 0;  // until the rank is free
+    std::int64_t sending = 0;   // of it, after the compute
+    std::int64_t lead = 0;      // of an OVERLAP's second member: the recompute before the pair
+    std::int64_t gain = 0;      // of an OVERLAP's first member
+    std::int64_t delay = 0;     // from then on until what it writes arrives
+    [[nodiscard]] std::int64_t compute() const { return duration - sending; }
     // Of an OVERLAP.
+    [[nodiscard]] std::int64_t compute_with(const Costs& second) const {
+      const std::int64_t own = compute(), other = second.compute();
+      return std::max({own, other, own + other - gain});
+    }
     [[nodiscard]] std::int64_t together_with(const Costs& second) const {
-      return std::max({duration, second.duration, duration + second.duration - gain});
+      return compute_with(second) + sending + second.sending;
     }
   };
   struct Rank {
@@ -69,12 +80,15 @@ struct RolledReplay {
     }
   };
 
-  // `recompute`: every backward recomputes first; without `transfers` what another rank needs is
-  // there at once. `program` holds the pipeline's stages and one micro-batch per run; `of_schedule`
-  // was made from the schedule, for as many runs.
+  // What a step that sends does meanwhile.
+  enum class Sends { kAtOnce, kInBackground, kBlocking };
+
+  // `recompute`: every backward recomputes first; sent kAtOnce, what another rank needs is there
+  // when it is computed. `program` holds the pipeline's stages and one micro-batch per run;
+  // `of_schedule` was made from the schedule, for as many runs.
   RolledReplay(const Schedule& schedule, std::shared_ptr<const ReplaySteps> of_schedule,
                const std::vector<MicroBatchRun>& runs, const Program& program, std::size_t pipeline,
-               const PriceTable& prices, bool recompute, bool transfers,
+               const PriceTable& prices, bool recompute, Sends sends,
                ReplayBuffers::Contents& buffers);
 
   // False when the lists wait for each other.
@@ -116,8 +130,9 @@ struct RolledReplay {
     if (read < 0) return read;
     return std::max(now, read) + costs_of(at, steps[at].micro_batch + shift).duration;
   }
-  // How long it keeps the rank busy.
+  // How long the rank computes for it, and then sends.
   [[nodiscard]] std::int64_t busy_of(std::uint32_t at, std::int64_t shift) const;
+  [[nodiscard]] std::int64_t sending_of(std::uint32_t at, std::int64_t shift) const;
 
   std::shared_ptr<const ReplaySteps> made;
   const std::vector<Step>& steps;     // of `made`
@@ -143,7 +158,7 @@ struct RolledReplay {
   void next_repetition(Rank& rank);
   void enter_block(Rank& rank);
   void await(std::uint32_t at, std::int64_t shift);
-  void finish(std::uint32_t at, std::int64_t shift, std::int64_t end);
+  void finish(std::uint32_t at, std::int64_t shift, std::int64_t end, std::int64_t sent);
   void wake_reader(std::int32_t boundary);
   [[nodiscard]] std::int64_t end_of_pair(std::uint32_t at, std::int64_t shift,
                                          std::int64_t now) const;

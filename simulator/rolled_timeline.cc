@@ -18,6 +18,8 @@ RolledTimeline::RolledTimeline(const RolledReplay& replay, const Schedule& sched
     : schedule_(schedule),
       log_(std::move(log)),
       inserts_recompute_(replay.inserts_recompute),
+      sends_block_(std::any_of(replay.costs.begin(), replay.costs.end(),
+                               [](const RolledReplay::Costs& of) { return of.sending > 0; })),
       made_(replay.made),
       steps_(made_->steps),
       costs_(replay.costs),
@@ -78,6 +80,19 @@ std::int64_t RolledTimeline::steps_per_window(std::int32_t jump, int rank) const
 }
 
 std::int64_t RolledTimeline::end(int rank, std::int64_t position) const {
+  const std::int64_t end = free(rank, position);
+  if (!sends_block_) return end;
+  At at = locate(rank, position);
+  if (at.step > 0 && steps_[at.step - 1].pair) --at.step;
+  return end - sending_of(at);
+}
+
+std::int64_t RolledTimeline::sending_of(const At& at) const {
+  const std::int64_t own = costs_of(at.step, at.shift).sending;
+  return steps_[at.step].pair ? own + costs_of(at.step + 1, at.shift).sending : own;
+}
+
+std::int64_t RolledTimeline::free(int rank, std::int64_t position) const {
   const auto r = static_cast<std::size_t>(rank);
   const auto& ends = log_.ends[r];
   std::int64_t left_out = 0;  // before the position
@@ -108,7 +123,7 @@ RolledNode RolledTimeline::node_at(int rank, std::int64_t position) const {
 
 RolledTimeline::Candidate RolledTimeline::before(int rank, std::int64_t position) const {
   if (position == 0) return {};
-  return {node_at(rank, position - 1), end(rank, position - 1)};
+  return {node_at(rank, position - 1), free(rank, position - 1)};
 }
 
 RolledTimeline::Candidate RolledTimeline::arrival(const At& at) const {
@@ -122,8 +137,9 @@ RolledTimeline::Candidate RolledTimeline::arrival(const At& at) const {
     const std::int64_t position = writer_in(writers, m);
     if (position < 0) continue;
     const At writer = locate(rank, position);
-    return {node_at(rank, position),
-            end(rank, position) + costs_of(writer.step, writer.shift).delay};
+    std::int64_t sent = free(rank, position);
+    if (steps_[writer.step].pair) sent -= costs_of(writer.step + 1, writer.shift).sending;
+    return {node_at(rank, position), sent + costs_of(writer.step, writer.shift).delay};
   }
   return {};
 }
@@ -157,7 +173,7 @@ std::int64_t RolledTimeline::start(const RolledNode& node) const {
   const RolledReplay::Costs& own = costs_of(at.step, at.shift);
   if (node.lead) return end(node) - costs_of(at.step + 1, at.shift).lead;
   const bool pair = steps_[at.step].pair;
-  return end(node) - (pair ? own.together_with(costs_of(at.step + 1, at.shift)) : own.duration);
+  return end(node) - (pair ? own.compute_with(costs_of(at.step + 1, at.shift)) : own.compute());
 }
 
 RolledNode RolledTimeline::bound_by(const RolledNode& node) const {
@@ -188,13 +204,13 @@ void RolledTimeline::add_compute(const RolledNode& node, std::vector<Duration>& 
     by_stage[schedule_.actions[step].stage.value] += Duration{time};
   };
   const RolledReplay::Costs& own = costs_of(at.step, at.shift);
-  if (!steps_[at.step].pair) return add(at.step, own.duration);
+  if (!steps_[at.step].pair) return add(at.step, own.compute());
   const RolledReplay::Costs& second = costs_of(at.step + 1, at.shift);
   if (node.lead) return add(at.step + 1, second.lead);
-  const std::int64_t together = own.together_with(second), apart = own.duration + second.duration;
+  const std::int64_t together = own.compute_with(second), apart = own.compute() + second.compute();
   if (apart == 0) return;
   const auto part =
-      static_cast<std::int64_t>(static_cast<double>(together) * static_cast<double>(own.duration) /
+      static_cast<std::int64_t>(static_cast<double>(together) * static_cast<double>(own.compute()) /
                                 static_cast<double>(apart));
   add(at.step, part);
   add(at.step + 1, together - part);

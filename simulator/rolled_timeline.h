@@ -79,6 +79,9 @@ class RolledTimeline {
   };
 
   [[nodiscard]] At locate(int rank, std::int64_t position) const;
+  // When the rank was free again, and what the step, or both members of an OVERLAP, sent before.
+  [[nodiscard]] std::int64_t free(int rank, std::int64_t position) const;
+  [[nodiscard]] std::int64_t sending_of(const At& at) const;
   [[nodiscard]] const RolledReplay::Costs& costs_of(std::uint32_t step, std::int64_t shift) const;
   // Of what a step reads; none where it reads nothing.
   [[nodiscard]] Candidate arrival(const At& at) const;
@@ -88,7 +91,7 @@ class RolledTimeline {
 
   const Schedule& schedule_;
   ReplayLog log_;
-  bool inserts_recompute_;
+  bool inserts_recompute_, sends_block_;
   std::shared_ptr<const ReplaySteps> made_;
   const std::vector<RolledReplay::Step>& steps_;
   std::vector<RolledReplay::Costs> costs_;

@@ -242,7 +242,7 @@ void RuleReplay::count_gradient(std::size_t r) {
 PipelineTimes RuleReplay::times() const {
   PipelineTimes times;
   for (std::size_t r = 0; r < ranks_.size(); ++r) {
-    times.ranks.push_back({ranks_[r].first, ranks_[r].busy});
+    times.ranks.push_back({ranks_[r].first, ranks_[r].busy, ranks_[r].last});
     times.stages.push_back(
         {ranks_[r].last, (is_last(r) ? 2 : 3) * std::int64_t{schedule_.micro_batches}});
   }

@@ -88,12 +88,10 @@ class EndOfStep {
   [[nodiscard]] std::vector<StepEnd::StandIn> stand_ins(
       const std::vector<PipelineTimes>& times) const {
     std::vector<StepEnd::StandIn> result;
-    for (std::size_t p = 0; p < inputs_.size(); ++p) {
-      for (const int s : orders_[p]) {
-        const auto stage = static_cast<std::size_t>(s);
-        const int rank = inputs_[p].schedule.rank_of_stage[stage];
-        result.push_back({p, {times[p].stages[stage].position - 1, rank}});
-      }
+    for (const auto [p, s] : stands_for_) {
+      const auto stage = static_cast<std::size_t>(s);
+      const int rank = inputs_[p].schedule.rank_of_stage[stage];
+      result.push_back({p, {times[p].stages[stage].position - 1, rank}});
     }
     return result;
   }
@@ -131,12 +129,27 @@ class EndOfStep {
       ends.last_of_stage[stage] = index;
       ends.last_of_rank[static_cast<std::size_t>(schedule.rank_of_stage[stage])] = index;
       so_far_.known.push_back(at(times.stages[stage].last));
+      stands_for_.push_back({p, s});
     }
+    for (std::size_t r = 0; r < times.ranks.size(); ++r) add_last_send(p, r, times, ends);
     for (const PipelineTimes::Rank& rank : times.ranks) {
       so_far_.first.push_back(rank.first < 0 ? SimTime::max() : at(rank.first));
       so_far_.busy.emplace_back(rank.busy);
     }
     ends_.push_back(std::move(ends));
+  }
+
+  // What keeps a rank busy behind its last weight gradient, where senders block.
+  void add_last_send(std::size_t p, std::size_t rank, const PipelineTimes& times,
+                     const PipelineEnds& ends) {
+    const std::uint32_t last = ends.last_of_rank[rank];
+    if (at(times.ranks[rank].free) <= so_far_.known[last]) return;
+    Action action = program_.actions[last];
+    action.kind = ActionKind::kSendGradient;
+    action.waits_for = last;
+    program_.actions.push_back(action);
+    so_far_.known.push_back(at(times.ranks[rank].free));
+    stands_for_.push_back({p, stands_for_[last].stage});
   }
 
   void reduce(std::size_t p) {
@@ -158,14 +171,24 @@ class EndOfStep {
   const LoweringOptions& options_;
   Program program_;
   std::vector<std::vector<int>> orders_;
+  struct StandsFor {
+    std::size_t pipeline = 0;
+    int stage = 0;
+  };
+  std::vector<StandsFor> stands_for_;  // the first actions
   std::vector<PipelineEnds> ends_;
   RunSoFar so_far_;
 };
 
 }  // namespace
 
+bool can_simulate_schedule(const ExecutorModel& executor) {
+  return straight_replay_is_exact(executor) ||
+         (executor.issue == IssueOrder::kEager && transfers_occupy_senders_at_most(executor));
+}
+
 bool can_simulate_schedule(const Schedule& schedule, const ExecutorModel& executor) {
-  return straight_replay_is_exact(executor) && schedule.rule == RunTimeRule::kNone;
+  return can_simulate_schedule(executor) && schedule.rule == RunTimeRule::kNone;
 }
 
 ReplayBuffers::ReplayBuffers() : contents_(std::make_unique<Contents>()) {}
@@ -204,6 +227,12 @@ std::shared_ptr<const ReplaySteps> steps_of(const RolledInput& pipeline, ReplayB
   return own;
 }
 
+RolledReplay::Sends sends_of(const LoweringOptions& options, const ExecutorModel& executor) {
+  if (!options.transfers) return RolledReplay::Sends::kAtOnce;
+  return executor.transfer == TransferMode::kAsync ? RolledReplay::Sends::kInBackground
+                                                   : RolledReplay::Sends::kBlocking;
+}
+
 // Replays the pipelines one by one; with `timelines`, keeps when every step ran.
 class PipelineReplays {
  public:
@@ -211,6 +240,7 @@ class PipelineReplays {
                   const StagePrices& prices, const ExecutorModel& executor, const EndOfStep& end)
       : pipelines_(pipelines),
         options_(options),
+        sends_(sends_of(options, executor)),
         tables_(end.tables()),
         table_(end.tables(), prices, executor) {}
 
@@ -220,7 +250,7 @@ class PipelineReplays {
       const Schedule& schedule = *pipelines_[p].schedule;
       RolledReplay replay(schedule, steps_of(pipelines_[p], buffers, timelines != nullptr),
                           pipelines_[p].micro_batches, tables_, p, table_, options_.recompute,
-                          options_.transfers, buffers.contents());
+                          sends_, buffers.contents());
       ReplayLog log{std::vector<std::vector<std::int64_t>>(replay.ranks.size()), {}};
       replay.jumps = jumps;
       if (timelines != nullptr) replay.log = &log;
@@ -243,6 +273,7 @@ class PipelineReplays {
  private:
   const std::vector<RolledInput>& pipelines_;
   const LoweringOptions& options_;
+  RolledReplay::Sends sends_;
   const Program& tables_;
   PriceTable table_;
 };
@@ -280,6 +311,7 @@ Result simulate_with_timelines(const std::vector<RolledInput>& pipelines,
   result.summary = end.finish(replays.times, prices, executor, &timeline);
   ExecutorModel copies;
   copies.host_link = executor.host_link;
+  copies.transfer = executor.transfer;
   tell(timelines, StepEnd{end.tables(), timeline, end.stand_ins(replays.times), copies}, result);
   return result;
 }

@@ -36,8 +36,9 @@ struct RolledInput {
 // What the replays of a pipeline have in common, whatever the prices: for who replays it often.
 std::shared_ptr<const ReplaySteps> kept_steps(const RolledInput& pipeline);
 
-// Whether it can: transfers occupy nothing (straight_replay_is_exact()) and no rule changes the
-// order while the step runs.
+// Whether it can: transfers are issued at once and occupy nothing or their sender, and no rule
+// changes the order while the step runs.
+bool can_simulate_schedule(const ExecutorModel& executor);
 bool can_simulate_schedule(const Schedule& schedule, const ExecutorModel& executor);
 
 // Memory of replays that run one after the other, so that thousands of them ask for it once.

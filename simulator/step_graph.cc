@@ -20,10 +20,14 @@ constexpr std::uint32_t kNone = 0xFFFF'FFFFU;
 class Builder {
  public:
   Builder(const Program& program, const ExecutorModel& executor)
-      : program_(program), executor_(executor) {}
+      : program_(program),
+        executor_(executor),
+        compute_(static_cast<std::size_t>(program.ranks()), kNone),
+        collective_(compute_) {}
 
   StepGraph build() {
     name_tasks();
+    edges_.reserve(3 * program_.actions.size());
     for (std::uint32_t i = 0; i < program_.actions.size(); ++i) add_edges_of(i);
     return compress();
   }
@@ -69,7 +73,7 @@ class Builder {
         keep_compute(rank, task);
         break;
       case Lane::kCollective:
-        follow(collective_, rank, task);
+        follow(collective_[static_cast<std::size_t>(rank)], task);
         break;
       case Lane::kWire:
         add_wire(action, rank, task);
@@ -90,16 +94,16 @@ class Builder {
 
   void keep_compute(int rank, std::uint32_t task) {
     // With a run-time rule the order of a rank's compute is not known yet.
-    if (program_.rule == RunTimeRule::kNone) follow(compute_, rank, task);
+    if (program_.rule == RunTimeRule::kNone) follow(last_computed(rank), task);
   }
 
   // What waits for a receive waits for its transfer, since both are one task.
   void add_wire(const Action& action, int rank, std::uint32_t task) {
     if (occupies_compute(action.kind)) keep_compute(rank, task);
-    const auto before = compute_.find(rank);
+    const std::uint32_t before = last_computed(rank);
     // A receive is reached once the compute before it in the rank's list has ended.
-    if (is_receive(action.kind) && executor_.receive_must_be_posted && before != compute_.end()) {
-      edge(before->second, task);
+    if (is_receive(action.kind) && executor_.receive_must_be_posted && before != kNone) {
+      edge(before, task);
     }
     if (executor_.queues != QueueLayout::kNone) follow(queues_, queue_of(action, rank), task);
   }
@@ -125,9 +129,14 @@ class Builder {
   // `task` comes next in one stream or queue.
   template <class Map, class Key>
   void follow(Map& last, const Key& key, std::uint32_t task) {
-    const auto [entry, fresh] = last.try_emplace(key, task);
-    if (!fresh) edge(std::exchange(entry->second, task), task);
+    const auto [entry, fresh] = last.try_emplace(key, kNone);
+    follow(entry->second, task);
   }
+  void follow(std::uint32_t& last, std::uint32_t task) {
+    if (last != kNone) edge(last, task);
+    last = task;
+  }
+  std::uint32_t& last_computed(int rank) { return compute_[static_cast<std::size_t>(rank)]; }
   void edge(std::uint32_t from, std::uint32_t to) {
     if (from != to) edges_.emplace_back(from, to);
   }
@@ -153,7 +162,7 @@ class Builder {
   const ExecutorModel& executor_;
   StepGraph graph_;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> edges_;
-  std::map<int, std::uint32_t> compute_, collective_;  // last task of each rank's stream
+  std::vector<std::uint32_t> compute_, collective_;  // last task of each rank's stream
   std::map<Queue, std::uint32_t> queues_;
   std::map<std::pair<int, ActionKind>, std::uint32_t> copies_;
 };

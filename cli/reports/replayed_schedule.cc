@@ -20,6 +20,7 @@
 #include "simulator/simulate.h"
 #include "simulator/simulate_schedule.h"
 #include "simulator/stash_bytes.h"
+#include "simulator/steady_program.h"
 
 namespace penstock {
 namespace {
@@ -96,11 +97,13 @@ Program program_for(const ScheduleOptions& given, const Subject& subject, Schedu
 }
 
 // Whether the rolled-up lists say all that is asked, so that no Program of M micro-batches is made.
-bool stays_rolled_up(const ScheduleOptions& given, const Subject& subject, const Schedule& schedule,
-                     const ScheduleCosts& costs, const ExecutorModel& executor) {
+bool stays_rolled_up(const ScheduleOptions& given, const Subject& subject,
+                     const ScheduleCosts& costs) {
   return !given.is_drawn() && !costs.has_bytes && !given.slow.given() && !given.jitter.given() &&
-         !subject.holds_transfers() && executor.issue == IssueOrder::kEager &&
-         (schedule.rule != RunTimeRule::kNone || can_simulate_schedule(schedule, executor));
+         !subject.holds_transfers();
+}
+bool knows_rolled_up(const Schedule& schedule, const ExecutorModel& executor) {
+  return executor.issue == IssueOrder::kEager && can_simulate_schedule(schedule, executor);
 }
 
 void set_times(ScheduleResult& result, const TimelineSummary& summary) {
@@ -140,6 +143,30 @@ bool replay_rule_rolled_up(const Schedule& schedule, const LoweringOptions& opti
   set_stash(result, ruled->held);
   set_times(result, ruled->summary);
   result.actions = lowered_actions(schedule, options);
+  return true;
+}
+
+// Likewise by Programs of few micro-batches, for executors that the rolled-up replay does not know.
+// False when all of them have to be written out.
+bool replay_by_few(const Subject& subject, const Schedule& schedule, const ScheduleCosts& costs,
+                   const ExecutorModel& executor, ScheduleResult& result) {
+  const ScheduleShape& shape = subject.shape;
+  if (subject.kind == nullptr || subject.kind->is_automatic() || shape.slices > 1 ||
+      !costs.micro_batches.empty()) {
+    return false;
+  }
+  const auto lower_fewer = [&](std::int64_t fewer) {
+    ScheduleShape smaller = shape;
+    smaller.micro_batches -= static_cast<int>(fewer);
+    return lowered(subject.kind->generate(smaller), lowering_for(subject, costs, executor));
+  };
+  const auto steady = steady_program(many_micro_batches(shape.micro_batches, shape.ranks,
+                                                        shape.chunks, shape.group, schedule.copies),
+                                     lower_fewer, costs.prices, executor);
+  if (!steady) return false;
+  set_stash(result, liveness(steady->first));
+  set_times(result, steady->summary());
+  result.actions = steady->actions();
   return true;
 }
 
@@ -262,13 +289,16 @@ ReplayedSchedule replayed(const ScheduleOptions& given, const Subject& subject, 
   result.copies = schedule.copies;
   if (given.csv) extras.csv = csv_text(given, subject, schedule);
   if (given.print && !has_rule) extras.lists = action_lists(schedule);
-  if (stays_rolled_up(given, subject, schedule, costs, executor)) {
+  if (stays_rolled_up(given, subject, costs)) {
     const LoweringOptions options = lowering_for(subject, costs, executor);
-    if (!has_rule) {
+    if (knows_rolled_up(schedule, executor)) {
       replay_rolled_up(schedule, options, costs, executor, result);
       return both;
     }
-    if (replay_rule_rolled_up(schedule, options, costs, executor, result)) return both;
+    if (has_rule ? replay_rule_rolled_up(schedule, options, costs, executor, result)
+                 : replay_by_few(subject, schedule, costs, executor, result)) {
+      return both;
+    }
   }
   const Program program = program_for(given, subject, std::move(schedule), costs, executor);
   result.actions = std::ssize(program.actions);

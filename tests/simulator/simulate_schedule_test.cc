@@ -123,6 +123,7 @@ bool jumps_and_agrees(std::uint64_t seed, int most_ranks, int most_micro_batches
   ExecutorModel executor;
   if (random.coin()) executor.per_action = Duration{3};
   if (random.coin()) executor.per_transfer = Duration{2};
+  if (random.coin()) executor.transfer = TransferMode::kSenderBlocks;
   INFO("seed ", seed, ": ", schedule.name, " P=", schedule.ranks, " V=", schedule.chunks,
        " M=", schedule.micro_batches);
   const LoweringOptions options = random_options(random, schedule.stages());

@@ -1,0 +1,55 @@
+// What the general engine says of a Program of many micro-batches, from Programs of few: for
+// executors whose transfers occupy ranks or queues in ways that the rolled-up replay does not know.
+// Exact, to the nanosecond, or nothing.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "core/values/executor_model.h"
+#include "core/values/program.h"
+#include "core/values/stage_prices.h"
+#include "core/values/timeline.h"
+#include "simulator/analyze.h"
+
+namespace penstock {
+
+// The Program with so many micro-batches fewer in each of its pipelines.
+using LowerFewer = std::function<Program(std::int64_t fewer)>;
+
+struct ManyMicroBatches {
+  std::int64_t micro_batches = 0;  // of the pipeline that has least
+  int ranks = 1, chunks = 1;
+  int unit = 1;  // only whole multiples of so many micro-batches may be left out
+};
+// Micro-batches are equal to one another but for the last of a pipeline.
+[[nodiscard]] ManyMicroBatches many_micro_batches(std::int64_t micro_batches, int ranks, int chunks,
+                                                  int group, int copies);
+
+// Two Programs, the second a window longer. What differs between them differs as often again in the
+// wanted one: `windows` windows behind the first.
+struct SteadyProgram {
+  Program first, second;
+  Timeline of_first, of_second;
+  std::int64_t windows = 0;
+
+  [[nodiscard]] TimelineSummary summary() const;
+  // attribute_idle() of it.
+  [[nodiscard]] std::vector<RankTime> idle(const ExecutorModel& executor, int pipelines) const;
+  [[nodiscard]] std::int64_t actions() const;
+};
+
+// Whether the Program deadlocks, if the Programs of few tell: two of them do, or neither. A circle
+// of actions that wait for each other lies in what a window more does not part.
+std::optional<bool> deadlocks(const ManyMicroBatches& many, const LowerFewer& lower,
+                              const ExecutorModel& executor);
+
+// Nothing where micro-batches are few, or no period shows in as many as are tried. The Program must
+// not deadlock.
+std::optional<SteadyProgram> steady_program(const ManyMicroBatches& many, const LowerFewer& lower,
+                                            const StagePrices& prices,
+                                            const ExecutorModel& executor);
+
+}  // namespace penstock
