@@ -57,7 +57,7 @@ TEST_CASE("a status is what the state says, and what follows from it") {
 TEST_CASE("between two generations it says when the next step is expected") {
   JobState between = state();
   between.phase = JobPhase::kStopping;
-  between.expected = ExpectedStep{kNow - 5s, 20s, false};
+  between.expected = ExpectedStep{kNow - 5s, 20s, 5s, false};
   const JobStatus status = job_status(between, seen(), kNow);
   CHECK(status.next_step_at == kNow + 15s);
   CHECK(status_text(status, kNow, Screen{}).find("The next step is expected in 15.0 s.") !=
