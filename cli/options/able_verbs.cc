@@ -25,6 +25,20 @@ std::string as_keys(const std::string& words) {
   return out;
 }
 
+// What another verb would say; that it is another one, unless its words name one.
+std::string said_by(std::string_view verb, std::string_view help) {
+  if (help.find("penstock ") != std::string_view::npos) return std::string(help);
+  return fmt::format("with penstock {}: {}", verb, help);
+}
+
+// Prices and failures are of no plan file; everything else that is asked is.
+bool is_of_plan(const std::string& option, const WordIndex& index) {
+  return std::none_of(index.rows().begin(), index.rows().end(), [&option](const OptionRow& row) {
+    return row.heading.starts_with("Time and price") &&
+           std::find(row.names.begin(), row.names.end(), option) != row.names.end();
+  });
+}
+
 }  // namespace
 
 std::string help_for_other_verb(const std::string& name, const std::string& verb) {
@@ -65,7 +79,7 @@ std::string help_of_plan(const std::string& name, const std::string& value,
     return "";
   if (usage.starts_with("check ")) return "the launch file says it; what is wrong with it is found";
   if (!meant.help.empty() && !meant.help.starts_with(kWrite)) {
-    return "penstock plan is told that: " + meant.help;
+    return said_by("plan", meant.help);
   }
   if (usage.find(" PLAN") != std::string::npos && !name.starts_with("--")) {
     return "a plan file has it already; penstock schedule 1f1b -P 4 -M 8 --cost F=10ms,B=20ms "
@@ -73,12 +87,12 @@ std::string help_of_plan(const std::string& name, const std::string& value,
   }
   const std::string words =
       meant.help.empty() ? joined(meant.words, " ") : meant.help.substr(kWrite.size());
-  const bool is_of_layout =
-      std::find(kLayout.begin(), kLayout.end(), words.substr(0, words.find(' '))) != kLayout.end();
+  const std::string option = words.substr(0, words.find(' '));
+  const bool is_of_layout = std::find(kLayout.begin(), kLayout.end(), option) != kLayout.end();
   if (usage.starts_with("predict ") && is_of_layout) {
     return "it belongs into --layout: " + as_keys(words);
   }
-  return usage.find(" PLAN") == std::string::npos
+  return usage.find(" PLAN") == std::string::npos || !is_of_plan(option, index)
              ? fmt::format("penstock plan takes it: penstock plan ... {}", words)
              : fmt::format("the plan says it; another one is made by penstock plan ... {}", words);
 }
@@ -120,10 +134,7 @@ std::string help_of_able_verb(const std::string& plain, const Asked& asked) {
       }
       const std::vector<std::string> able = verbs_with_option(std::string(remark.of));
       if (able.empty() || able[0] == "schedule") continue;  // which has no model
-      if (remark.help.find("penstock " + able[0]) != std::string_view::npos) {
-        return std::string(remark.help);
-      }
-      return fmt::format("penstock {} is told that: {}", able[0], remark.help);
+      return said_by(able[0], remark.help);
     }
   }
   return "";

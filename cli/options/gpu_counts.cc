@@ -20,6 +20,8 @@ constexpr int kMostGpus = 1 << 17;
 constexpr int kMostCounts = 4096;
 constexpr int kNode = 8;  // GPUs of most nodes
 constexpr const char* kDots = "..";
+constexpr std::string_view kGpus = "--gpus", kNodes = "--nodes";
+constexpr std::size_t kLongestShown = 60;
 
 int count_in(std::string_view option, std::string_view text, int least) {
   return parse_int(option, text, least, kMostGpus);
@@ -72,9 +74,16 @@ void require_as_written(std::string_view option, const std::string& text) {
   bad_option(option, fmt::format("'{}' is not how a range is written", text), "write " + *meant);
 }
 
+// The option that counts such things; `typed` is --gpus or --nodes.
+std::string in_place_of(std::string_view typed, std::string_view meant, const std::string& number) {
+  const std::string own = fmt::format("{} {}", meant, number);
+  return typed == meant ? own : fmt::format("{} instead of {}", own, typed);
+}
+
 // "16 cards", "2 nodes", "8xH100", "2x8xH100" and "h100:8" as options; nothing of anything else.
 std::string with_options(std::string_view option, const std::string& text) {
   constexpr std::string_view kDigits = "0123456789";
+  if (text.size() > kLongestShown) return "";              // each factor is taken off by itself
   const bool is_behind = text.find_first_of(kDigits) > 0;  // "h100:8"
   const std::size_t mark = is_behind ? text.find_last_of(":xX*=") : text.find_first_not_of(kDigits);
   if (mark == std::string::npos || mark == 0) return "";
@@ -91,13 +100,15 @@ std::string with_options(std::string_view option, const std::string& text) {
   if (number.empty() || number.find_first_not_of(kDigits) != std::string::npos) return "";
   const std::string word = plain_word(thing);
   for (const std::string_view unit : {"gpus", "gpu", "cards", "card", "devices", "ranks"}) {
-    if (word == unit) return fmt::format("{} {}", option, number);
+    if (word == unit) return in_place_of(option, kGpus, number);
   }
   for (const std::string_view unit : {"nodes", "node", "machines", "hosts", "servers"}) {
-    if (word == unit) return fmt::format("--nodes {} instead of {}", number, option);
+    if (word == unit) return in_place_of(option, kNodes, number);
   }
   for (const DeviceSheet& sheet : shipped_devices()) {
-    if (sheet.is_called(word)) return fmt::format("--device {} {} {}", sheet.name, option, number);
+    if (sheet.is_called(word)) {
+      return fmt::format("--device {} {}", sheet.name, in_place_of(option, kGpus, number));
+    }
   }
   return "";
 }
@@ -109,14 +120,16 @@ void refuse_device_names(std::string_view option, const std::string& text) {
            std::string_view("xXeEkKmM").find(static_cast<char>(c)) == std::string_view::npos;
   });
   if (!is_named) return;
+  const std::string what = fmt::format("'{}' is not a number of {}", text.substr(0, kLongestShown),
+                                       option == kNodes ? "nodes" : "GPUs");
   if (text.find_first_of("123456789") == std::string::npos) {  // "auto", "all"
-    bad_option(option, fmt::format("'{}' is not a number of GPUs", text.substr(0, 60)),
-               "write a number: --gpus 64");
+    bad_option(option, what,
+               option == kNodes ? "write a number: --nodes 8" : "write a number: --gpus 64");
   }
   if (const std::string counted = with_options(option, text); !counted.empty()) {
-    bad_option(option, fmt::format("'{}' is not a number of GPUs", text), "write " + counted);
+    bad_option(option, what, "write " + counted);
   }
-  bad_option(option, fmt::format("'{}' is not a number of GPUs", text.substr(0, 60)),
+  bad_option(option, what,
              "write --device h100-sxm --gpus 64 for one type; GPUs of several types are a cluster "
              "file: --cluster FILE (data/clusters/a100-40gb-2x4-v100-16gb-4x4.json is an example), "
              "of which plan --gpus a100-40gb=0..8:4,v100-16gb=0..16:4 makes a book");

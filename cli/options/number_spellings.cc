@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
@@ -152,6 +153,22 @@ std::string without_unit(std::string_view option, std::string_view text) {
         return unit == row[1] && option.find(row[0]) != std::string_view::npos;
       });
   return end > 0 && is_own ? std::string(text.substr(0, end)) : "";
+}
+
+std::string number_of_tokens(std::string text) {
+  text.erase(text.find_last_not_of(" -") + 1);
+  std::string suffix;
+  if (!text.empty() && text.find_last_of("kmbgKMBG") == text.size() - 1) {
+    suffix = static_cast<char>(std::toupper(static_cast<unsigned char>(text.back())));
+    text.pop_back();
+    text.erase(text.find_last_not_of(" -") + 1);
+  }
+  if (text.find(',') != std::string::npos) text = without_thousands(text, ',');
+  constexpr std::size_t kMostDigits = 15;
+  const bool is_number =
+      text.size() <= kMostDigits && text.find_first_not_of("0123456789.") == std::string::npos &&
+      text.find('.') == text.rfind('.') && text.find_first_of("123456789") != std::string::npos;
+  return is_number ? text + suffix : "N";
 }
 
 // "10sec" as "10s": units of time that have another spelling here; or nothing.

@@ -22,6 +22,9 @@ std::string with_point(std::string_view text);
 std::string plain_price(std::string_view option, std::string_view text);
 // "20000h", "4GB", "5%": the number alone, where its unit is the option's.
 std::string without_unit(std::string_view option, std::string_view text);
+// "4m ", "4k-", "4,194,304": what stands before "tokens", as --global-batch-tokens takes it; "N"
+// where that is no number.
+std::string number_of_tokens(std::string text);
 // "10sec" as "10s".
 std::string with_own_unit(std::string_view text);
 

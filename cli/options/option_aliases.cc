@@ -35,7 +35,12 @@ bool is_own(const std::string& argument, const Asked& asked) {
 }  // namespace
 
 void refuse_option(const std::string& name, const std::string& help) {
-  throw_bad_input(fmt::format("unknown option '{}'{}\nhelp: {}", name.substr(0, kLongestName),
+  std::size_t most = std::min(name.size(), kLongestName);
+  // Not inside a UTF-8 character.
+  while (most > 0 && most < name.size() &&
+         (static_cast<unsigned char>(name[most]) & 0xC0U) == 0x80U)
+    --most;
+  throw_bad_input(fmt::format("unknown option '{}'{}\nhelp: {}", name.substr(0, most),
                               name.size() > kLongestName ? "..." : "", help));
 }
 

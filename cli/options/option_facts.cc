@@ -47,12 +47,11 @@ constexpr std::array kOtherNames{
               {{kGpus}}},
     OtherName{{"gpu-type", "gpu-name", "gpu-model", "hardware", "accelerator"}, {{kDevice}}},
     OtherName{{"dtype", "data-type", "torch-dtype", "mixed-precision"}, {{kPrecision}}},
-    OtherName{{"price", "gpu-price", "usd-per-hour", "usd", "hourly-rate", "cost-per-gpu-hour",
-               "price-per-hour", "cost-per-hour", "hourly-cost", "cost", "gpu-cost", "rate"},
+    OtherName{{"price", "gpu-price", "usd-per-hour", "usd", "cost-per-gpu-hour", "gpu-cost"},
               {{kPrice}}},
     OtherName{{"timeout", "time-limit", "max-time"}, {{kBudget}}},
     OtherName{{"topk", "top-k", "num-plans"}, {{kTop}}},
-    OtherName{{"jobs", "j", "workers", "num-threads"}, {{kThreads}}},
+    OtherName{{"jobs", "j", "workers", "num-threads", "num-jobs", "n-jobs"}, {{kThreads}}},
     OtherName{{"out", "outfile", "output-file", "save"}, {{kOutput}}},
     OtherName{{"trainer", "framework"}, {{kFor, {"--to", ""}}}},
     OtherName{{"trainer", "framework"}, {{{"--as", ""}}}},
@@ -100,7 +99,8 @@ constexpr std::array kRemarks{
         "--tokens"},
     Remark{{"offload", "cpu-offload", "offloading", "cpu-offloading", "offload-optimizer"},
            "--pin offload=optimizer keeps the optimizer's state on the host; a model larger than "
-           "one GPU goes through it with --gpus 1 --spill"},
+           "one GPU goes through it with --gpus 1 --spill",
+           "--pin"},
     Remark{{"lora", "peft", "qlora", "finetune", "fine-tune"},
            "all parameters are trained: LoRA and other adapters are not modelled"},
     Remark{{"optimizer", "optim", "adam", "adamw", "sgd"},
@@ -145,7 +145,8 @@ constexpr std::array kRemarks{
         "the most micro-batches that a rank holds are printed; --limit N holds at most N (zb-auto, "
         "zb-v-auto), and a cost file (--cost-file) has the bytes",
         "--limit"},
-    Remark{{"dataset", "data", "lr", "learning-rate", "warmup", "tokenizer", "wandb", "dropout"},
+    Remark{{"dataset", "data", "lr", "learning-rate", "warmup", "tokenizer", "wandb", "dropout",
+            "num-workers"},
            "leave it out: it changes neither the time of a step nor its memory",
            "--global-batch"},
     Remark{{"objective", "goal", "metric", "sort", "sort-by", "optimize-for"},
@@ -189,7 +190,8 @@ constexpr std::array kRemarks{
     Remark{{"mttf", "failure-rate", "failures", "mtbf-days", "mean-time-between-failures"},
            "write --mtbf-hours X, the mean time between failures of one GPU, with --tokens N",
            "--mtbf-hours"},
-    Remark{{"slurm", "sbatch", "k8s", "kubernetes", "skypilot", "ray", "torchrun", "launch"},
+    Remark{{"slurm", "sbatch", "k8s", "kubernetes", "skypilot", "ray", "torchrun", "launch",
+            "job-name"},
            "penstock export plan.json --to megatron -o job writes run.sh, job.sbatch and sky.yaml",
            "--global-batch"},
     Remark{{"instance-type", "instance", "aws", "gcp", "azure", "topology", "rack", "rack-size",
@@ -225,11 +227,6 @@ constexpr std::array kRemarks{
     Remark{{"effective-batch", "effective-batch-size", "total-batch-size", "total-batch"},
            "write --global-batch N: samples per step over all GPUs",
            "--global-batch"},
-    Remark{
-        {"local-batch"},
-        "write --pin mbs=N, the micro-batch of one GPU; --global-batch N counts the samples of a "
-        "step over all GPUs",
-        "--global-batch"},
     Remark{{"batch", "batch-size", "bs", "batchsize"},
            "which one? --global-batch N: samples per step over all GPUs; --pin mbs=N: the "
            "micro-batch of one GPU; --global-batch-tokens N: tokens per step",
@@ -240,7 +237,8 @@ constexpr std::array kRemarks{
            "--device"},
     Remark{{"sp", "sequence-parallel"},
            "leave it out: sequence parallelism is assumed wherever TP > 1; without it write "
-           "--sequence-parallelism off"},
+           "--sequence-parallelism off",
+           "--sequence-parallelism"},
     Remark{{"no-sequence-parallel", "disable-sequence-parallel"},
            "write --sequence-parallelism off",
            "--sequence-parallelism"},
@@ -288,7 +286,8 @@ constexpr std::array kRemarks{
            "write --recompute full or --recompute selective; which layers recompute is searched",
            "--recompute"},
     Remark{{"flash-attention", "flash-attn", "use-flash-attn", "flash"},
-           "write --attention flash2 (or flash3, cudnn); fused attention is the default"},
+           "write --attention flash2 (or flash3, cudnn); fused attention is the default",
+           "--attention"},
     Remark{{"memory", "mem", "gpu-memory", "memory-limit", "vram", "hbm", "max-memory", "gpu-mem",
             "keep-free", "free-memory", "memory-gib", "device-memory", "mem-per-gpu", "max-mem"},
            "the memory is the device's (--device); --reserve-gib X leaves X GiB of it free; "
@@ -519,10 +518,19 @@ constexpr std::array kRemarks{
             "params", "num-experts", "moe", "parameters"},
            "leave it out: the shape of the model is in its config.json",
            "--device"},
-    Remark{{"cost", "cost-file", "costs"},
+    Remark{{"cost-file"},
            "costs stand for a model only in penstock schedule 1f1b,zb-h1 -P 4 -M 8 --cost "
            "F=10ms,I=10ms,W=10ms",
            "--global-batch"},
+    Remark{{"cost", "costs"},
+           "a price is --usd-per-gpu-hour X, that of one GPU; costs stand for a model only in "
+           "penstock schedule 1f1b,zb-h1 -P 4 -M 8 --cost F=10ms,I=10ms,W=10ms",
+           "--global-batch"},
+    // They may be those of a node.
+    Remark{{"cost", "price-per-hour", "cost-per-hour", "hourly-cost", "hourly-price", "hourly-rate",
+            "node-price", "node-cost", "price-per-node-hour", "cost-per-node-hour"},
+           "write --usd-per-gpu-hour X, the price of one GPU",
+           "--usd-per-gpu-hour"},
 };
 
 // The parts, and the row that answers.
@@ -533,9 +541,6 @@ struct Part {
 constexpr std::array kParts{
     Part{{"effective", "effective-batch", "total-batch", "overall-batch", "accumulated-batch"},
          "effective-batch"},
-    Part{{"per-device", "local-batch", "per-gpu-batch", "batch-per-gpu", "per-rank-batch",
-          "batch-per-device", "micro-batch-per"},
-         "local-batch"},
     Part{{"kwh", "electricity", "energy", "power", "watt", "watts", "carbon", "co2"}, "power"},
     Part{{"reshard"}, "zero-3"},
     Part{{"pipeline-split", "split-points", "first-pipeline", "last-pipeline", "uneven",

@@ -64,10 +64,18 @@ bool is_of_one(std::string_view word) {
   return has_any(word, kOne);
 }
 
-// Of one GPU that is a micro-batch.
+// "bs" of "bs-per-gpu", and none of "jobs-per-gpu".
+bool has_part(std::string_view word, std::string_view part) {
+  const std::size_t at = word.find(part), end = at + part.size();
+  return at != std::string_view::npos && (at == 0 || word[at - 1] == '-') &&
+         (end == word.size() || word[end] == '-');
+}
+
+// Of one GPU that is a micro-batch, if it is one of the training.
 bool is_batch(std::string_view word) {
-  constexpr std::array<std::string_view, 5> kBatch{"batch", "bs", "sample", "sequence", "seqs"};
-  return has_any(word, kBatch);
+  constexpr std::array<std::string_view, 4> kBatch{"batch", "sample", "sequence", "seqs"};
+  constexpr std::array<std::string_view, 4> kOther{"eval", "valid", "test", "len"};
+  return (has_any(word, kBatch) || has_part(word, "bs")) && !has_any(word, kOther);
 }
 
 // ZeRO's stage, also as a key of DeepSpeed's configuration.
@@ -103,10 +111,12 @@ class Readings {
     const bool is_planned = asked_.has("--pin") || asked_.has("--layout");
     steps_ = 0.0;
     if (is_of_one(word_ = spellings.front()) && is_planned) {
-      if (is_batch(word_)) {
+      if (word_.find("token") != std::string::npos) {
+        if (asked_.has("--global-batch-tokens")) {
+          say(kDegree, "write --global-batch-tokens N, the tokens of a step over all GPUs");
+        }
+      } else if (is_batch(word_)) {
         add_batch_of_one();
-      } else if (word_.find("token") != std::string::npos && asked_.has("--global-batch-tokens")) {
-        say(kDegree, "write --global-batch-tokens N, the tokens of a step over all GPUs");
       }
     }
     const auto best = std::max_element(
@@ -223,10 +233,15 @@ class Readings {
   // Whether micro-batches are accumulated on it, the name does not say.
   void add_batch_of_one() {
     const bool has_pin = asked_.has("--pin");
-    say(kZero, fmt::format("write {} mbs={}, the micro-batch of one GPU; {}N counts the samples of "
-                           "a step over all GPUs",
+    const std::string_view whole = asked_.has("--global-batch") ? "--global-batch "
+                                   : has_pin                    ? ""
+                                                                : "gbs=";
+    say(kZero, fmt::format("write {} mbs={}, the micro-batch of one GPU{}",
                            has_pin ? "--pin" : "--layout", is_digits(value_) ? value_ : "N",
-                           has_pin ? "--global-batch " : "gbs="));
+                           whole.empty() ? ""
+                                         : fmt::format("; {}N counts the samples of a step over "
+                                                       "all GPUs",
+                                                       whole)));
   }
 
   // ZeRO's stages 0 and 1 are --zero1 off and on; written out by value_for(). The others are
@@ -234,10 +249,14 @@ class Readings {
   void add_zero() {
     const std::size_t digit = word_.find_last_not_of("0123456789") + 1;
     if (digit > 0 && digit + 1 == word_.size()) return add_zero_stage(word_.substr(digit));
-    if (word_ == "stage" && value_.size() == 1 && value_ <= "3" && asked_.has("--sharding")) {
-      return say(kZero, fmt::format("ZeRO's stage is --sharding {}, the number of pipeline stages "
-                                    "--pp {}",
-                                    value_ == "0" ? "none" : "zero" + value_, value_));
+    if (word_ == "stage" && value_ == "0" && asked_.has("--sharding")) {
+      return say(kZero, "ZeRO's stage is --sharding none");
+    }
+    if (word_ == "stage" && value_.size() == 1 && is_digits(value_) && value_ <= "3" &&
+        asked_.has("--sharding")) {
+      return say(kZero, fmt::format("ZeRO's stage is --sharding zero{0}, the number of pipeline "
+                                    "stages --pp {0}",
+                                    value_));
     }
     if (!is_zero(word_)) return;
     const bool is_switch = value_ == "0" || value_ == "1";
@@ -282,6 +301,8 @@ class Readings {
   void add_other_names() {
     for (const OtherName& other : other_option_names()) {
       if (!holds(other.typed, word_)) continue;
+      // "job-name", "num-workers": jobs and workers of other kinds.
+      if (steps_ > 0.0 && other.targets[0].option == "--threads") continue;
       if (const auto target = target_in(other.targets, asked_)) return take(kOtherName, *target);
     }
   }

@@ -50,6 +50,15 @@ bool are_numbers_apart(std::string_view text) {
   bad_option(option, shown(text) + " is not a whole number", "write them with commas: " + list);
 }
 
+// "4M tokens", "4k-tokens", "4,194,304 tokens" where samples are counted.
+void refuse_tokens(std::string_view option, std::string_view text) {
+  const std::string word = plain_word(text);
+  const std::size_t unit = word.find("tok");
+  if (unit == std::string::npos || word.find_first_of("0123456789") != 0) return;
+  bad_option(option, shown(text) + " counts tokens, and samples belong here",
+             fmt::format("write --global-batch-tokens {}", number_of_tokens(word.substr(0, unit))));
+}
+
 }  // namespace
 
 void bad_option(std::string_view option, const std::string& what, const std::string& help) {
@@ -65,12 +74,7 @@ int parse_int(std::string_view option, std::string_view text, int least, int mos
     bad_option(option, shown(text) + " is far out of range", help);
   }
   if (result.ec != std::errc() || result.ptr != end) {
-    if (option == "--global-batch" && text.find("tok") != std::string_view::npos &&
-        text.find_first_of("0123456789") == 0) {
-      const std::size_t number = text.find_first_not_of("0123456789.KMBT");
-      bad_option(option, shown(text) + " counts tokens, and samples belong here",
-                 fmt::format("write --global-batch-tokens {}", text.substr(0, number)));
-    }
+    if (option == "--global-batch") refuse_tokens(option, text);
     const bool takes_list = option.starts_with("--vary ") || option.size() == 2;
     if (is_range(text) && takes_list) {
       const std::string list = values_in_range(text);

@@ -1,7 +1,6 @@
 // What to do about arguments that are left over, missing or given twice. Unknown options are read
 // by option_readings.h, words without dashes by surplus_words.cc.
 #include <algorithm>
-#include <cctype>
 #include <filesystem>
 #include <functional>
 #include <system_error>
@@ -93,7 +92,13 @@ void Options::refuse_schedule(const Arguments& arguments) const {
     if (is_count && i + 1 < arguments.size()) counts.push_back(word + ' ' + arguments[i + 1]);
   }
   if (schedules.empty()) return;
-  if (counts.empty()) counts = {"-P 4", "-M 8"};
+  for (const char* needed : {"-P 4", "-M 8"}) {
+    const std::string_view name(needed, 2);
+    const bool is_typed = std::any_of(counts.begin(), counts.end(), [&](const std::string& count) {
+      return count.starts_with(name);
+    });
+    if (!is_typed) counts.emplace_back(needed);
+  }
   throw_bad_input(fmt::format(
       "'{}' is a schedule, and no file\nhelp: without a model: penstock schedule {} {} --cost "
       "F=10ms,I=10ms,W=10ms; of a model: penstock compare config.json ... --vary "

@@ -59,4 +59,7 @@ TEST_CASE("a number with what is counted is written with the options that take b
   write("2x8xH100", "--device h100-sxm --gpus 16");  // 2 nodes of 8
   write("2 nodes", "--nodes 2 instead of --gpus");
   write("16 cards", "--gpus 16");
+  std::string factors;
+  for (int i = 0; i < 30000; ++i) factors += "1x";
+  CHECK(refusal((factors + "H").c_str()).find("is not a number of GPUs") != std::string::npos);
 }

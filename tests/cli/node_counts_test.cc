@@ -32,6 +32,18 @@ TEST_CASE("nodes count in the order of the cluster, whatever they hold") {
   CHECK(refusal("0", uneven()).find("--nodes") == 0);
 }
 
+TEST_CASE("a number of GPUs in place of nodes is written with the option that counts GPUs") {
+  const auto write = [](const char* typed, const char* options) {
+    CAPTURE(typed);
+    CHECK(refusal(typed, uneven()).ends_with("write " + std::string(options)));
+  };
+  write("16 gpus", "--gpus 16 instead of --nodes");
+  write("16cards", "--gpus 16 instead of --nodes");
+  write("2x8xh100", "--device h100-sxm --gpus 16 instead of --nodes");
+  write("2 nodes", "--nodes 2");
+  write("auto", "a number: --nodes 8");
+}
+
 TEST_CASE("a number of GPUs does not say of which type") {
   ClusterSpec cluster = uneven();
   cluster.device_types.push_back(cluster.device_types[0]);

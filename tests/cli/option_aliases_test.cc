@@ -4,6 +4,7 @@
 #include <vector>
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include "tests/core/messages.h"
 
@@ -69,6 +70,55 @@ TEST_CASE("what is counted on one GPU is a micro-batch, whatever else its name s
   }
 }
 
+TEST_CASE("of what one GPU has only a batch of the training is a micro-batch") {
+  std::vector<std::string> plan = kPlan;
+  plan.emplace_back("--global-batch-tokens");
+  CHECK(refusal({"--bs-per-gpu", "2"}, plan).find("write --pin mbs=2") != std::string::npos);
+  CHECK(refusal({"--batch-tokens-per-gpu", "8192"}, plan).find("--global-batch-tokens N") !=
+        std::string::npos);
+  for (const char* name :
+       {"--per-device-eval-batch-size", "--max-sequence-length-per-device",
+        "--sequence-length-per-gpu", "--jobs-per-gpu", "--test-samples-per-gpu"}) {
+    CAPTURE(name);
+    CHECK(refusal({name, "8"}, plan).find("mbs") == std::string::npos);
+  }
+  CHECK(refusal({"--batch-per-gpu", "2"}, {"--pin"}).ends_with("the micro-batch of one GPU"));
+}
+
+TEST_CASE("a price that may be that of a node is not taken for that of a GPU") {
+  const std::vector<std::string> simulate{"--usd-per-gpu-hour", "--tokens"};
+  CHECK(in_own_options({"--gpu-cost", "2.5"}, simulate) == Arguments{"--usd-per-gpu-hour", "2.5"});
+  CHECK(in_own_options({"--price", "2.5"}, simulate) == Arguments{"--usd-per-gpu-hour", "2.5"});
+  for (const char* name : {"--price-per-hour", "--cost-per-hour", "--hourly-cost", "--cost"}) {
+    CAPTURE(name);
+    CHECK(refusal({name, "32"}, simulate)
+              .ends_with("write --usd-per-gpu-hour X, the price of one GPU"));
+  }
+  CHECK(in_own_options({"--rate", "5"}, simulate) == Arguments{"--rate", "5"});
+}
+
+TEST_CASE("jobs and workers of other words are no threads") {
+  const std::vector<std::string> known{"--threads", "--global-batch"};
+  CHECK(in_own_options({"--jobs", "4"}, known) == Arguments{"--threads", "4"});
+  CHECK(in_own_options({"--num-threads", "4"}, known) == Arguments{"--threads", "4"});
+  CHECK(refusal({"--job-name", "4"}, known).find("job.sbatch") != std::string::npos);
+  CHECK(refusal({"--num-workers", "8"}, known).find("leave it out") != std::string::npos);
+}
+
+TEST_CASE("an option that the verb does not have is not proposed to it") {
+  for (const char* name : {"--flash-attention", "--offload", "--sp"}) {
+    CAPTURE(name);
+    CHECK(in_own_options({name}, {"--tokens", "--json", "--print"}) == Arguments{name});
+  }
+}
+
+TEST_CASE("a name that is too long is cut between its letters") {
+  std::string name = "--a";
+  for (int i = 0; i < 60; ++i) name += "\u00e4";  // two bytes each; byte 80 is a second one
+  CHECK(tests::message_of([&] { refuse_option(name, "x"); }) ==
+        fmt::format("unknown option '{}'...\nhelp: x", name.substr(0, 79)));
+}
+
 TEST_CASE("parallelism is what it divides") {
   CHECK(in_own_options({"--tensor-model-parallelism", "8"}, kPlan) == Arguments{"--pin", "T=8"});
   CHECK(in_own_options({"--virtual-pipeline-parallel-size", "2"}, kPredict) ==
@@ -78,7 +128,9 @@ TEST_CASE("parallelism is what it divides") {
 TEST_CASE("a value that an option cannot take says that another one was meant") {
   std::vector<std::string> plan = kPlan;
   plan.emplace_back("--usd-per-gpu-hour");
-  CHECK(in_own_options({"--cost", "2.5"}, plan) == Arguments{"--usd-per-gpu-hour", "2.5"});
+  CHECK(in_own_options({"--price", "2.5"}, plan) == Arguments{"--usd-per-gpu-hour", "2.5"});
+  CHECK(in_own_options({"--price", "F=10ms"}, plan) == Arguments{"--price", "F=10ms"});
+  CHECK(refusal({"--cost", "2.5"}, plan).find("--usd-per-gpu-hour X") != std::string::npos);
   CHECK(refusal({"--cost", "F=10ms"}, plan).find("penstock schedule") != std::string::npos);
 }
 
@@ -100,6 +152,9 @@ TEST_CASE("ZeRO's stages 0 and 1 are a switch, the others a kind of sharding") {
 }
 
 TEST_CASE("ZeRO's stage is read behind the name as well") {
+  CHECK(refusal({"--stage", "2"}, kPlan).find("--sharding zero2, the number") != std::string::npos);
+  CHECK(refusal({"--stage", "0"}, kPlan).ends_with("ZeRO's stage is --sharding none"));
+  CHECK(refusal({"--stage", "!"}, kPlan).find("zero!") == std::string::npos);
   for (const char* name : {"--zero-3", "--zero3", "--zero-stage-3", "--stage3"}) {
     CHECK(refusal({name}, kPlan).find("write --sharding zero3") != std::string::npos);
   }

@@ -94,6 +94,24 @@ TEST_CASE("numbers and times as people write them elsewhere say what to write") 
   CHECK(whole("5m").ends_with("help: give a whole number, from 1 to 256"));
 }
 
+TEST_CASE("a batch in tokens keeps its suffix and all of its digits") {
+  const auto write = [](const char* typed, const char* number) {
+    CAPTURE(typed);
+    const std::string said = message_of([&] { parse_int("--global-batch", typed, 1); });
+    CHECK(said.ends_with("help: write --global-batch-tokens " + std::string(number)));
+  };
+  write("4M-tokens", "4M");
+  write("4m tokens", "4M");
+  write("4k-tokens", "4K");
+  write("0.5 m tok", "0.5M");
+  write("4MTokens", "4M");
+  write("4,194,304 tokens", "4194304");
+  write("4,5 tokens", "N");
+  write("4e tokens", "N");
+  write("0 tokens", "N");
+  write("1234567890123456 tokens", "N");
+}
+
 TEST_CASE("settings pasted from elsewhere are pairs") {
   CHECK(pasted_pairs(R"({"tp": 8, "pp": 4})") == "TP=8,PP=4");
   CHECK(pasted_pairs("--tensor-model-parallel-size 8 --global-batch-size 64") == "TP=8,gbs=64");
