@@ -5,8 +5,7 @@
 // - kShare: the micro-batches of the slow replicas go one by one to whichever replica then ends
 //   first, by the time of its slowest rank per micro-batch. Replicas keep their numbers.
 // - kRecut: balanced cuts for ranks of unequal speed, by their device types and by how slow they
-// are
-//   (search/partition.h; exact for one stage per rank), then single sections move from stage to
+//   are (search/partition.h; exact for one stage per rank), then single sections move from stage to
 //   stage as long as the replay becomes shorter. All replicas have the same cuts, so the others
 //   must bear them as well.
 // - kExclude: the fastest page of the book for as many GPUs fewer as have slow ranks, of each type
@@ -38,6 +37,9 @@ namespace {
 
 // Replays that moving sections may take.
 constexpr int kMostReplays = 96;
+
+// What gains less than one part in so many is no answer: replays are not that exact.
+constexpr std::int64_t kLeastGain = 1000;
 
 // How many times as long the ranks compute, by replica and pipeline rank.
 using SlowReplicas = std::map<int, std::map<int, double>>;
@@ -73,6 +75,7 @@ class Advice {
         slow_(by_replica(plan, slow)) {}
 
   SlowAdvice give() {
+    require_same_step();
     const EvaluatedPlan even = evaluate_in_full(inputs_, plan_);
     if (even.why_not) {
       throw_bad_input("the plan that runs cannot be replayed by this book: " +
@@ -87,11 +90,40 @@ class Advice {
     std::stable_sort(
         result_.choices.begin(), result_.choices.end(),
         [](const SlowChoice& a, const SlowChoice& b) { return a.step_time < b.step_time; });
+    if (!gains()) put_keep_first();
     result_.reason = reason();
     return std::move(result_);
   }
 
  private:
+  // Steps of other batches or sequences say nothing about those of the plan.
+  void require_same_step() const {
+    if (book_.global_batch != plan_.global_batch) {
+      refuse_book("global batch", book_.global_batch, plan_.global_batch);
+    }
+    for (const BookPage& page : book_.pages) {
+      if (!page.plan || page.plan->sequence_length == plan_.sequence_length) continue;
+      refuse_book("sequence length", page.plan->sequence_length, plan_.sequence_length);
+    }
+  }
+  [[noreturn]] static void refuse_book(std::string_view what, int of_book, int of_plan) {
+    throw_bad_input(fmt::format(
+        "the plan that runs has a {} of {}, the book one of {}: their steps cannot be compared\n"
+        "help: plan a book for a {} of {}, from the same profile",
+        what, of_plan, of_book, what, of_plan));
+  }
+
+  // Whether the fastest of the answers is one.
+  [[nodiscard]] bool gains() const {
+    const Duration gain = keep_ - result_.best().step_time;
+    return gain > Duration{} && kLeastGain * gain >= keep_;
+  }
+  void put_keep_first() {
+    std::vector<SlowChoice>& choices = result_.choices;
+    const auto kept = std::ranges::find(choices, SlowAnswer::kKeep, &SlowChoice::answer);
+    std::rotate(choices.begin(), kept, kept + 1);
+  }
+
   void add(SlowAnswer answer, const Plan& plan, Duration step, std::string what) {
     result_.choices.push_back({answer, plan, step, std::move(what)});
   }
@@ -324,10 +356,11 @@ class Advice {
       for (const auto& [rank, factor] : ranks) {
         const auto type = std::ranges::find(book_.types, device_of(replica, rank));
         if (type == book_.types.end()) continue;  // the book does not count them
-        left_of_types[static_cast<std::size_t>(type - book_.types.begin())] -= plan_.tensor;
+        left_of_types[static_cast<std::size_t>(type - book_.types.begin())] -=
+            plan_.devices_per_rank();
       }
     }
-    const int left = plan_.devices() - slow_ranks * plan_.tensor;
+    const int left = plan_.devices() - slow_ranks * plan_.devices_per_rank();
     const BookPage* page = nullptr;
     for (const BookPage& one : book_.pages) {
       if (!one.plan || one.plan->devices() > left) continue;
@@ -364,7 +397,11 @@ class Advice {
         static_cast<double>(keep_.count()) / static_cast<double>(result_.even_step.count()) - 1.0;
     const std::string kept = fmt::format("A step takes {} with what is slow, {} without ({} more)",
                                          to_text(keep_), to_text(result_.even_step), percent(lost));
-    if (best.answer == SlowAnswer::kKeep) return kept + "; nothing else is faster.";
+    if (best.answer == SlowAnswer::kKeep) {
+      const bool some_are = std::ranges::any_of(
+          result_.choices, [&](const SlowChoice& one) { return one.step_time < keep_; });
+      return kept + (some_are ? "; nothing else gains 0.1 %." : "; nothing else is faster.");
+    }
     const double gain =
         1.0 - static_cast<double>(best.step_time.count()) / static_cast<double>(keep_.count());
     return fmt::format("{}; {} takes {} ({} less): {}.", kept, word_of(best.answer),
@@ -404,7 +441,10 @@ std::optional<Duration> SlowAdvice::pays_after(Duration change) const {
   const auto keep = static_cast<double>(kept->step_time.count());
   const auto step = static_cast<double>(best().step_time.count());
   if (keep <= step) return std::nullopt;
-  return scaled(change, keep / (keep - step));
+  const double factor = keep / (keep - step);
+  const auto longest = static_cast<double>(kLongestDuration.count());
+  if (static_cast<double>(change.count()) * factor > longest) return std::nullopt;
+  return scaled(change, factor);
 }
 
 SlowAdvice advise_on_slow_ranks(const PlanBook& book, const Plan& plan,

@@ -30,20 +30,23 @@ struct SlowChoice {
 };
 
 struct SlowAdvice {
-  Duration even_step{};              // of the plan, if no rank were slow
-  std::vector<SlowChoice> choices;   // fastest first, of equal ones the one that changes least
+  Duration even_step{};  // of the plan, if no rank were slow
+  // Fastest first, of equal ones the one that changes least; keeping before all where none gains a
+  // thousandth of its step.
+  std::vector<SlowChoice> choices;
   std::vector<std::string> why_not;  // of answers that there are not
   std::string reason;                // a sentence with the figures of the best and of keeping
 
   [[nodiscard]] const SlowChoice& best() const { return choices.front(); }
   // How long the job must go on until the best has made up for a change that costs so much; nothing
-  // where keeping is the best.
+  // where keeping is the best, and beyond kLongestDuration.
   [[nodiscard]] std::optional<Duration> pays_after(Duration change) const;
 };
 
 // `plan`: what runs, by the inputs of `book`; of the T ranks of a tensor-parallel group the slowest
 // counts as its rank. Error{kBadInput} when a slow rank is none of the plan's, when nothing is
-// slow, and when the plan cannot be replayed with these inputs.
+// slow, when the book is for another global batch or sequence length, and when the plan cannot be
+// replayed with these inputs.
 SlowAdvice advise_on_slow_ranks(const PlanBook& book, const Plan& plan,
                                 const std::vector<RankSlowness>& slow);
 

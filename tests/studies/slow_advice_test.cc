@@ -9,6 +9,7 @@
 #include "search/choose_cuts.h"
 #include "search/evaluate.h"
 #include "studies/plan_of_page.h"
+#include "tests/core/messages.h"
 #include "tests/search/models.h"
 
 namespace penstock {
@@ -220,6 +221,58 @@ TEST_CASE("what is barely slow is kept") {
   CHECK(advice.reason.ends_with("nothing else is faster."));
   CHECK_FALSE(advice.pays_after(Duration{1}));
   CHECK(advice.why_not.size() == 2);  // share, recut
+}
+
+// Of a page that is faster by 1 ns, and by 52 of 51,001 ns: one section of 3 us on each of 2 ranks.
+TEST_CASE("what is faster by less than a thousandth is no answer, and a minute never pays") {
+  Job job = job_of(2, 2, 1, 8, layout(1, 1));
+  const auto advice = [&](Duration faster) {
+    // The last rank is slow by 2: 3 us before it has work, then 8 times 6 us.
+    job.book.pages.front().step_time = step_of(3 + 48) - faster;
+    return advise_on_slow_ranks(job.book, job.plan, {slow_by(2.0, 0, 1)});
+  };
+  const SlowAdvice barely = advice(Duration{1});
+  CHECK(barely.choices.size() == 2);
+  CHECK(barely.best().answer == SlowAnswer::kKeep);
+  CHECK(barely.best().step_time == step_of(51));
+  CHECK(barely.reason.ends_with("nothing else gains 0.1 %."));
+  CHECK_FALSE(barely.pays_after(std::chrono::seconds(60)));
+  const SlowAdvice enough = advice(Duration{52});
+  CHECK(enough.best().answer == SlowAnswer::kExclude);
+  // 60 s times 51,001 / 52.
+  CHECK(*enough.pays_after(std::chrono::seconds(60)) ==
+        scaled(std::chrono::seconds(60), 51'001.0 / 52.0));
+  CHECK_FALSE(enough.pays_after(std::chrono::seconds(2000)));  // beyond 1,000,000 s
+}
+
+TEST_CASE("a slow rank is all the GPUs that divide its sequences") {
+  // 2 ranks of 2 GPUs each: without one there are 2 of 4, and the book's plan needs 3.
+  Job job = job_of(2, 2, 2, 8, layout(1, 3));
+  job.plan.data = 1;
+  job.plan.context = 2;
+  job.plan.sequence_length = job.book.pages.front().plan->sequence_length = 16;
+  for (SectionType& type : job.book.profile.section_types) {
+    Measurement& row = type.measurements.front();
+    row.context_degree = 2;
+    row.sequence_length = 16;
+    row.ring = RingTraffic{};
+  }
+  const SlowAdvice advice = advise_on_slow_ranks(job.book, job.plan, {slow_by(2.0, 0, 1)});
+  CHECK(advice.why_not.back() == "exclude: the book has no plan for 2 GPUs");
+}
+
+TEST_CASE("a book of another global batch or sequence length is refused with both") {
+  Job job = job_of(2, 2, 1, 8, layout(1, 1));
+  const auto message = [&] {
+    return tests::message_of(
+        [&] { static_cast<void>(advise_on_slow_ranks(job.book, job.plan, {slow_by(2.0, 0, 1)})); });
+  };
+  job.book.global_batch = 32;
+  CHECK(message().find("a global batch of 8, the book one of 32") != std::string::npos);
+  CHECK(message().find("help: plan a book for a global batch of 8") != std::string::npos);
+  job.book.global_batch = 8;
+  job.book.pages.front().plan->sequence_length = 4096;
+  CHECK(message().find("a sequence length of 0, the book one of 4096") != std::string::npos);
 }
 
 TEST_CASE("a slow rank that the plan has not is refused") {
