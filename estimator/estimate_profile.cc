@@ -88,6 +88,11 @@ AttentionKernel attention_for(const Architecture& model, const DeviceSheet& devi
                                                                    : usual;
 }
 
+// On devices of their generation; "any" has those of others.
+bool counts_other_trainers(const EfficiencyCurve& curve) {
+  return curve.other_trainers && curve.generation != "any";
+}
+
 class ProfileEstimate {
  public:
   ProfileEstimate(const Architecture& model, const DeviceSheet& device,
@@ -102,9 +107,8 @@ class ProfileEstimate {
                     ? &curve_for(efficiency, device, Arithmetic::kFloat8)
                     : nullptr),
         kernel_(request.attention.value_or(attention_for(model, device, wide_))),
-        error_(float8_ != nullptr ? float8_->error : curve_.error) {
-    if (asks_for_other_trainer(request)) use_other_trainers(efficiency);
-    if (model.experts) widen(kErrorOfExperts);
+        error_(error_of(float8_ != nullptr ? *float8_ : curve_, efficiency, request)) {
+    if (model.experts) error_ = widest(error_, kErrorOfExperts);
   }
 
   Estimate run() {
@@ -148,28 +152,12 @@ class ProfileEstimate {
     }
   }
 
-  void widen(const ErrorBand& least) {
-    error_.below = std::max(error_.below, least.below);
-    error_.above = std::max(error_.above, least.above);
-  }
-
-  // Runs of other trainers were counted apart where they were counted at all; on other devices, and
-  // in 8 bits, nothing is taken to be nearer than those are and than other runs there.
-  void use_other_trainers(const Efficiency& efficiency) {
-    if (curve_.other_trainers && float8_ == nullptr && curve_.generation != "any") {
-      error_ = *curve_.other_trainers;
-      return;
-    }
-    for (const EfficiencyCurve& curve : efficiency.curves) {
-      const bool holds = curve.generation == "any" && curve.width == curve_.width;
-      if (holds && curve.other_trainers) widen(*curve.other_trainers);
-    }
-    others_assumed_ = !curve_.eager;
-  }
-
-  // Those in 8 bits and those of generations that no run had are as wide as somebody thought right.
+  // Those in 8 bits and those of generations that no run had are as wide as somebody thought right,
+  // and so are other trainers' where no run of one was counted.
   [[nodiscard]] ErrorBasis basis() const {
-    if (model_.experts || float8_ != nullptr || others_assumed_) return ErrorBasis::kAssumed;
+    if (model_.experts || float8_ != nullptr) return ErrorBasis::kAssumed;
+    const bool others_counted = counts_other_trainers(curve_) || curve_.eager;
+    if (asks_for_other_trainer(request_) && !others_counted) return ErrorBasis::kAssumed;
     if (curve_.eager) return ErrorBasis::kPasses;
     return curve_.generation == "any" ? ErrorBasis::kAssumed : ErrorBasis::kRuns;
   }
@@ -593,7 +581,6 @@ class ProfileEstimate {
   const EfficiencyCurve* float8_;  // those; null: as everything else
   AttentionKernel kernel_;
   ErrorBand error_;
-  bool others_assumed_ = false;  // no run of another trainer was counted on such a device
   Rates rates_;
   std::vector<int> degrees_;
   std::vector<std::string> floors_;
@@ -604,6 +591,23 @@ class ProfileEstimate {
 
 bool asks_for_other_trainer(const EstimateRequest& request) {
   return request.sums_apart || request.torch_collectives;
+}
+
+ErrorBand widest(const ErrorBand& one, const ErrorBand& other) {
+  return {std::max(one.below, other.below), std::max(one.above, other.above)};
+}
+
+ErrorBand error_of(const EfficiencyCurve& its, const Efficiency& efficiency,
+                   const EstimateRequest& request) {
+  if (!asks_for_other_trainer(request)) return its.error;
+  if (counts_other_trainers(its)) return *its.other_trainers;
+  const std::string_view width = its.width == "float8" ? "half" : its.width;  // most of a step
+  ErrorBand error = its.error;
+  for (const EfficiencyCurve& curve : efficiency.curves) {
+    const bool holds = curve.generation == "any" && curve.width == width;
+    if (holds && curve.other_trainers) error = widest(error, *curve.other_trainers);
+  }
+  return error;
 }
 
 Estimate estimate_profile(const Architecture& model, const DeviceSheet& device,
