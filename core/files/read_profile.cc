@@ -3,6 +3,7 @@
 // check. Behind the single objects the profile is checked as a whole: section types exist, rows of
 // one key occur once, tied parameters are among those of each of their sections, at every tensor
 // degree.
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -172,38 +173,48 @@ class ProfileReader {
              (m.decoder_length > 0 ? ", decoder_length" : "") + " and recompute; keep one");
   }
 
-  // Times that shrink as b grows are lowered to the smallest (docs/cost_model.md, "Cleaning"): a
-  // zero that was never measured would make a section free at every b.
+  // Times that shrink as b grows are lowered to the smallest (docs/cost_model.md, "Cleaning"), each
+  // for itself: a zero that was never measured would make it free at every b. A recompute may be
+  // one: it is what a backward takes more with it than without, and may vanish in their noise.
+  struct TimeOf {
+    const char* name;
+    std::optional<Duration> (*time)(const Measurement&);  // nothing: the row does not have it
+  };
+  static std::optional<Duration> median_of(const std::optional<Timing>& timing) {
+    return timing ? std::optional(timing->median) : std::nullopt;
+  }
+  static std::optional<Duration> backward_of(const Measurement& m) {
+    if (m.fused_backward) return m.fused_backward->median;
+    return m.input_gradient->median + m.weight_gradient->median;
+  }
+  static constexpr std::array<TimeOf, 4> kTimes{
+      {{"forward", [](const Measurement& m) { return std::optional(m.forward.median); }},
+       {"backward", backward_of},
+       {"input gradient", [](const Measurement& m) { return median_of(m.input_gradient); }},
+       {"weight gradient", [](const Measurement& m) { return median_of(m.weight_gradient); }}}};
+
   static void refuse_zero(const std::vector<JsonReader>& rows,
                           const std::vector<Measurement>& all) {
-    const auto backward_of = [](const Measurement& m) {
-      if (m.fused_backward) return m.fused_backward->median;
-      return m.input_gradient->median + m.weight_gradient->median;
-    };
+    for (const TimeOf& its : kTimes) refuse_zero(rows, all, its);
+  }
+  static void refuse_zero(const std::vector<JsonReader>& rows, const std::vector<Measurement>& all,
+                          const TimeOf& its) {
     using RowKey = std::tuple<std::string, int, OtherDegrees, int, int, std::string>;
-    std::map<RowKey, std::size_t> with_forward, with_backward;  // one row of each that takes time
     const auto row_of = [](const Measurement& m) {
       return RowKey{m.device,          m.tensor_degree,  others_of(m),
                     m.sequence_length, m.decoder_length, m.recompute};
     };
+    std::map<RowKey, std::size_t> with_time;  // one row of each that takes time
     for (std::size_t i = 0; i < all.size(); ++i) {
-      if (all[i].forward.median > Duration{}) with_forward.emplace(row_of(all[i]), i);
-      if (backward_of(all[i]) > Duration{}) with_backward.emplace(row_of(all[i]), i);
+      if (its.time(all[i]).value_or(Duration{}) > Duration{}) with_time.emplace(row_of(all[i]), i);
     }
-    const auto refuse = [&](std::size_t i, const char* what, std::size_t other) {
-      rows[i].fail("its " + std::string(what) + " takes no time, but that of measurement " +
-                   std::to_string(other) + " (b = " + std::to_string(all[other].micro_batch_size) +
-                   ") does; give its time or remove it");
-    };
     for (std::size_t i = 0; i < all.size(); ++i) {
-      const auto forward = with_forward.find(row_of(all[i]));
-      const auto backward = with_backward.find(row_of(all[i]));
-      if (forward != with_forward.end() && all[i].forward.median == Duration{}) {
-        refuse(i, "forward", forward->second);
-      }
-      if (backward != with_backward.end() && backward_of(all[i]) == Duration{}) {
-        refuse(i, "backward", backward->second);
-      }
+      const auto other = with_time.find(row_of(all[i]));
+      if (other == with_time.end() || its.time(all[i]) != Duration{}) continue;
+      rows[i].fail("its " + std::string(its.name) + " takes no time, but that of measurement " +
+                   std::to_string(other->second) +
+                   " (b = " + std::to_string(all[other->second].micro_batch_size) +
+                   ") does; give its time or remove it");
     }
   }
 

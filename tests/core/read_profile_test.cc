@@ -372,6 +372,28 @@ TEST_CASE("no row takes no time where another of its key does") {
           static_cast<void>(read(backward));
         }).find("/measurements/0: its backward takes no time") != std::string::npos);
   CHECK(read(neither).section_types.size() == 1);  // nowhere any: such sections are made by hand
+
+  // Each time is lowered by itself: the sum of the two gradients hides that one is 0.
+  const auto complaint_of = [&](std::string_view one, std::string_view two) {
+    return tests::message_of([&] { static_cast<void>(read(with_rows(one, two))); });
+  };
+  constexpr std::string_view kBoth =
+      R"("forward_ms": 10, "input_gradient_ms": 5, "weight_gradient_ms": 5)";
+  constexpr std::string_view kNoInput =
+      R"("forward_ms": 10, "input_gradient_ms": 0, "weight_gradient_ms": 20)";
+  constexpr std::string_view kNoWeight =
+      R"("forward_ms": 10, "input_gradient_ms": 20, "weight_gradient_ms": 0)";
+  constexpr std::string_view kNoFused =
+      R"("forward_ms": 10, "input_gradient_ms": 5, "weight_gradient_ms": 5, "fused_backward_ms": 0)";
+  CHECK(complaint_of(kBoth, kNoInput)
+            .find("/measurements/1: its input gradient takes no time, but that of measurement 0") !=
+        std::string::npos);
+  CHECK(complaint_of(kNoWeight, kBoth).find("/measurements/0: its weight gradient takes no time") !=
+        std::string::npos);
+  CHECK(complaint_of(kBoth, kNoFused).find("/measurements/1: its backward takes no time") !=
+        std::string::npos);
+  // An embedding has no input gradient at any b.
+  CHECK(complaint_of(kNoInput, kNoInput).empty());
 }
 
 TEST_CASE("what ran out of memory and decoders with a length of their own are read and written") {
