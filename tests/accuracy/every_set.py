@@ -248,7 +248,9 @@ def lines_of_published_steps(program):
     held = [Run(f"{name}: {run['model']}, {run['gpus']} GPUs", error, inside)
             for name, runs, results in published_steps.predicted_sets(program, kind="held_out")
             for run, (error, inside, _) in zip(runs, results)]
-    yield Line("held out", Limit(mean=0.15, inside=0.86, inside_most=0.94), Limit(mean=0.107, inside=23 / 30), held)
+    # One end was widened after seeing them (8 bits on Hopper, 16 to 20 % more time); before it, 22 were inside.
+    yield Line("held out, one end widened since", Limit(mean=0.15, inside=0.86, inside_most=0.94),
+               Limit(mean=0.107, inside=23 / 30), held)
     yield Line("published steps: said to fit, as they did", Limit(inside=1.0), Limit(inside=0.994), fits)
 
 
