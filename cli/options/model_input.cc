@@ -269,15 +269,23 @@ std::vector<std::string> attention_names() {
   return {"flash1", "flash2", "flash3", "cudnn", "eager"};
 }
 
+namespace {
+
+std::string words_of(const ErrorBand& error) {
+  if (error.below <= 0.0) return fmt::format("up to {} more time", percent(error.above));
+  if (error.above <= 0.0) return fmt::format("up to {} less time", percent(error.below));
+  return fmt::format("between {} less and {} more time", percent(error.below),
+                     percent(error.above));
+}
+
+}  // namespace
+
 std::string headline_of(const EstimatedModel& estimated) {
   std::vector<std::string> devices{estimated.device.name};
   devices.insert(devices.end(), estimated.also_for.begin(), estimated.also_for.end());
-  return fmt::format(
-      "estimated for {}, {}: nothing was measured; {} between {} less "
-      "and {} more time than such an estimate",
-      joined(devices, " and "), name_of(estimated.request.arithmetic),
-      takers_of(estimated.estimate.basis), percent(estimated.estimate.error.below),
-      percent(estimated.estimate.error.above));
+  return fmt::format("estimated for {}, {}: nothing was measured; {} {} than such an estimate",
+                     joined(devices, " and "), name_of(estimated.request.arithmetic),
+                     takers_of(estimated.estimate.basis), words_of(estimated.estimate.error));
 }
 
 std::vector<std::string> notes_of(const EstimatedModel& estimated) {
