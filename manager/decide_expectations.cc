@@ -72,8 +72,8 @@ void Decider::expect_first_step() {
   if (ends) return next().expected.reset();
   ExpectedStep expected;
   expected.since = now_;
-  expected.end = time_to_end();
-  expected.time = expected.end;
+  expected.time = time_to_end();
+  expected.end = expected.time;
   if (const std::optional<ChosenPlan> chosen = plan_to_start(rules_, next(), now_)) {
     const auto start = time_to_start(static_cast<int>(chosen->ranks.size()));
     expected.time += start ? *start + chosen->step() : rules_.job.restart;
@@ -136,13 +136,15 @@ void Decider::compare_expectation() {
   const ExpectedStep expected = *next().expected;
   next().expected.reset();
   if (expected.waited) return;
-  const Duration ended = generation().started - expected.since;
-  log("measure", "The first step was done " + to_text(now_ - expected.since) +
-                     " after the change had begun; " + to_text(expected.time) +
-                     " were expected. Until the ranks were started it was " + to_text(ended) +
-                     " (" + to_text(expected.end) + " expected), from there on " +
-                     to_text(now_ - generation().started) + " (" +
-                     to_text(expected.time - expected.end) + ").");
+  std::string text = "The first step was done " + to_text(now_ - expected.since) +
+                     " after the change had begun; " + to_text(expected.time) + " were expected.";
+  if (expected.end) {
+    text += " Until the ranks were started it was " +
+            to_text(generation().started - expected.since) + " (" + to_text(*expected.end) +
+            " expected), from there on " + to_text(now_ - generation().started) + " (" +
+            to_text(expected.time - *expected.end) + ").";
+  }
+  log("measure", text);
 }
 
 }  // namespace penstock

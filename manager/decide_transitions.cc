@@ -240,7 +240,7 @@ void Decider::start_again(const Stopping& stopping) {
   next().pause_until = now_ + pause;
   if (next().expected) {
     next().expected->time += pause;
-    next().expected->end += pause;
+    if (next().expected->end) *next().expected->end += pause;
   }
   next().why = "pausing after " + count_of(next().failures, "failure") + " in a row";
   log("pause", "The job starts again in " + to_text(pause) + ", after " +

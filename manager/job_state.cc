@@ -142,7 +142,7 @@ template <class Fields>
 void fields_of(Fields& fields, FieldsOf<Fields, ExpectedStep>& expected) {
   fields("since_ns", expected.since);
   fields("time_ns", expected.time);
-  fields.later("end_ns", expected.end);
+  fields.if_any("end_ns", expected.end);
   fields("waited", expected.waited);
 }
 

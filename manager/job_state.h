@@ -130,7 +130,8 @@ struct ChangeTimes {
 struct ExpectedStep {
   UtcTime since{};
   Duration time{};
-  Duration end{};  // of it, until the next ranks are started
+  // Of it, until the next ranks are started; managers before this one did not keep it.
+  std::optional<Duration> end{};
   // The job waited for machines meanwhile, or the manager was killed, which nobody could foresee.
   bool waited = false;
   bool operator==(const ExpectedStep&) const = default;

@@ -452,6 +452,20 @@ TEST_CASE("the time until the next first step is predicted from what ends and st
   CHECK(is_near(job.state.expected->time, seconds(4 + 9 + 1)));
 }
 
+TEST_CASE("of a change that an older manager began, only the whole time was expected") {
+  Told job;
+  job.run_on({{"a", 4}});
+  job(seconds(11), StepFinished{1, 1, 0.5, seconds(1)});
+  job(seconds(20), RankEnded{1, 2, std::nullopt, 9, ""});
+  job.state.expected->end.reset();
+  const Json json = write_job_state(job.state);
+  CHECK(to_text(json).find("end_ns") == std::string::npos);
+  CHECK(read_job_state(json, "state") == job.state);
+  job.all_end(seconds(22), 3);
+  job(seconds(33), StepFinished{2, 1, 0.5, seconds(1)});
+  CHECK(measured(job.last).ends_with("14 s were expected."));
+}
+
 // Starts of four ranks take 10 s, of two 6 s; each way to end has taken its own time before.
 TEST_CASE("each way to end, and each number of ranks that start, has a time of its own") {
   Told job;
