@@ -19,6 +19,7 @@
 #include "cli/options/parse.h"
 #include "core/files/format.h"
 #include "core/files/plan_format.h"
+#include "core/values/byte_order_mark.h"
 #include "core/values/error.h"
 #include "core/values/json_reader.h"
 
@@ -219,8 +220,7 @@ std::string what_belongs(std::string_view wanted) {
 
 // A script, a log, a text: said before JSON's parser complains of its first letter.
 void require_json(const std::string& path, const std::string& text, std::string_view wanted) {
-  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // Windows' editors write it
-  const std::size_t begin = text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
+  const std::size_t begin = text.size() - without_byte_order_mark(text).size();
   const std::size_t first = text.find_first_not_of(" \t\r\n", begin);
   const bool is_own = path.ends_with(".json") || kind_of_text(path, "").words.empty();
   if (first != std::string::npos && !is_own && text[first] == '{' && !is_cut_off(text) &&

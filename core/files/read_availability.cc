@@ -11,6 +11,7 @@
 #include <map>
 #include <utility>
 
+#include "core/values/byte_order_mark.h"
 #include "core/values/error.h"
 
 namespace penstock {
@@ -38,10 +39,8 @@ std::vector<std::string_view> cells_of(std::string_view line) {
 
 class AvailabilityReader {
  public:
-  AvailabilityReader(std::string_view text, const std::string& file) : rest_(text), file_(file) {
-    constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // spreadsheets write it
-    if (rest_.starts_with(kByteOrderMark)) rest_.remove_prefix(kByteOrderMark.size());
-  }
+  AvailabilityReader(std::string_view text, const std::string& file)
+      : rest_(without_byte_order_mark(text)), file_(file) {}
 
   Availability read() {
     read_columns();

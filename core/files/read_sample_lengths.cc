@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/values/byte_order_mark.h"
 #include "core/values/error.h"
 #include "core/values/json.h"
 
@@ -70,10 +71,8 @@ Cells cells_of(std::string_view line) {
 
 class LengthsReader {
  public:
-  LengthsReader(std::string_view text, const std::string& file) : rest_(text), file_(file) {
-    constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-    if (rest_.starts_with(kByteOrderMark)) rest_.remove_prefix(kByteOrderMark.size());
-  }
+  LengthsReader(std::string_view text, const std::string& file)
+      : rest_(without_byte_order_mark(text)), file_(file) {}
 
   SampleLengths read() {
     if (!next_line()) fail("there are no samples\n" + std::string(kHelp));

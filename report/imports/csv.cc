@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "core/values/byte_order_mark.h"
 #include "core/values/error.h"
 
 namespace penstock {
@@ -12,9 +13,8 @@ namespace {
 
 class CsvReader {
  public:
-  CsvReader(std::string_view text, const std::string& file) : text_(text), file_(file) {
-    if (text_.starts_with("\xEF\xBB\xBF")) text_.remove_prefix(3);
-  }
+  CsvReader(std::string_view text, const std::string& file)
+      : text_(without_byte_order_mark(text)), file_(file) {}
 
   std::vector<CsvRow> read() {
     std::vector<CsvRow> rows;

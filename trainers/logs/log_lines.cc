@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "core/values/byte_order_mark.h"
 #include "core/values/error.h"
 
 namespace penstock {
@@ -61,7 +62,7 @@ bool ends_a_report(std::string_view text) {
 
 LogText lines_of(std::string_view text) {
   LogText log;
-  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
+  text = without_byte_order_mark(text);
   for (int number = 1; !text.empty(); ++number) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     const bool has_end = end < text.size();

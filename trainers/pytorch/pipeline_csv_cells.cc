@@ -9,12 +9,12 @@
 
 #include <fmt/format.h>
 
+#include "core/values/byte_order_mark.h"
 #include "core/values/error.h"
 
 namespace penstock {
 namespace {
 
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 constexpr std::string_view kOverlap = "OVERLAP_F_B";
 constexpr const char* kActionHelp =
     "an action is STAGE, TYPE and MICRO-BATCH, for example 0F3; TYPE is one of F, I, W, B, SEND_F, "
@@ -86,7 +86,7 @@ class CellReader {
   CellReader(std::string_view text, const std::string& file) : text_(text), file_(file) {}
 
   CsvCells read(LegacyCsv legacy) {
-    if (text_.starts_with(kByteOrderMark)) {
+    if (without_byte_order_mark(text_).size() < text_.size()) {
       throw_bad_input(file_ +
                       ":1:1: a byte-order mark precedes the first cell, and PyTorch refuses "
                       "it\nhelp: save the file as UTF-8 without one");
