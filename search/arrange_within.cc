@@ -24,6 +24,8 @@ namespace {
 
 constexpr int kMostTries = 4;
 constexpr std::array kSlowerTransfers{2, 4};
+// What less room was seen to gain is a fiftieth of the step: the lists are a heuristic's.
+constexpr std::int64_t kLessRoomGains = 32;  // at most such a part, it is assumed
 // Stages times micro-batches.
 constexpr std::int64_t kMostForSlowerTransfers = 256, kMostForShortened = 16;
 
@@ -62,15 +64,16 @@ std::vector<MemoryUse> count(const Asked& asked, ArrangedWithin& within) {
   return memory;
 }
 
-// `room`: what the activations may take at last.
+// `room`: what the activations may take at last. `to_beat`: of the first try; where buffers matter,
+// room is tight, and what is made in it is now longer, now shorter.
 ArrangedWithin arranged_for(const Asked& asked, int slower_transfers,
                             std::vector<std::int64_t>& room, Duration to_beat = Duration::max()) {
   const auto& [inputs, plan, prices, ties, recomputes, reserve, capacity] = asked;
   ArrangedWithin result;
   room = room_for_activations(plan, prices, reserve, capacity);
   for (int tries = 0; tries < kMostTries; ++tries) {
-    result.arranged =
-        arrange_schedules(plan, prices, inputs.executor, room, slower_transfers, to_beat);
+    result.arranged = arrange_schedules(plan, prices, inputs.executor, room, slower_transfers,
+                                        tries == 0 ? to_beat : Duration::max());
     if (result.arranged.is_beaten) return result;
     if (!result.arranged.why_not.empty()) {
       result.why_not = Rejection{result.arranged.why_not, 1, std::nullopt, std::nullopt, ""};
@@ -113,14 +116,17 @@ std::optional<TimelineSummary> summary_of(const ArrangedSchedules& arranged,
 
 namespace {
 
-// What the compute and the transfers of a large plan must take less than. A small one, which is
-// tried in other ways as well, and one whose micro-batches differ, of which the lists know the
-// longest only, have no such limit.
+// What the compute and the transfers of a large plan must take less than: a little more than is of
+// use, since lists that turn out to need more room for buffers are made again in less of it, and
+// may be shorter then. Lists that are longer still are given up before their buffers are known;
+// this part is no bound. A small one, which is tried in other ways as well, and one whose
+// micro-batches differ, of which the lists know the longest only, have no such limit.
 Duration to_beat_of(const Asked& asked, std::int64_t size, Duration slowest) {
   const bool is_bounded = size > kMostForSlowerTransfers && asked.prices.shapes == 1;
   if (!is_bounded || slowest == Duration::max()) return Duration::max();
-  return slowest - least_behind_compute(asked.prices, asked.plan, asked.inputs.executor) +
-         Duration{1};
+  const Duration compute =
+      slowest - least_behind_compute(asked.prices, asked.plan, asked.inputs.executor);
+  return compute + compute / kLessRoomGains + Duration{1};
 }
 
 // The fastest of several arrangements of one plan.

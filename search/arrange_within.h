@@ -24,7 +24,8 @@ struct ArrangedWithin {
 };
 
 // `slowest`: what steps take longer than that is of no use (arranged.is_beaten). Large plans stop
-// there; in less room, where buffers turn out to need it, none is expected to be faster.
+// at lists that are a 32nd longer. That is a heuristic: lists in less room, which are made where
+// buffers turn out to need it, are shorter in about 2 % of random cases, by up to 2.1 %.
 ArrangedWithin arrange_within(const PlanInputs& inputs, const Plan& plan, const StagePrices& prices,
                               const std::vector<PlanTie>& ties, bool recomputes,
                               const PerRank<Bytes>& reserve, const PerRank<Bytes>& capacity,

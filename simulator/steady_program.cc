@@ -5,12 +5,16 @@
 //
 // What is asked of them: on every rank the second is the first with a window put into the middle of
 // its list; what stands before it runs at the same times, what stands behind it a period later, the
-// end of the step as well; and for as long before the middle as anything can reach (what is in
-// flight, kReach) each action of the second comes again in the next window, a period later.
+// end of the step as well; and for as long before the middle as waiting reaches back (reach())
+// each action of the second comes again in the next window, a period later.
 // Starts are maxima and sums of earlier ends, so that the state in the middle, one period later, is
 // followed by the same windows, each a period later, however many there are, and by the same end of
 // the step. A gap of a rank is explained by actions that end in it: no gap is longer than what was
 // compared, so idle time grows by that of one window.
+//
+// Relied on, not looked at: the lists of all generators are a beginning, windows, and an end, so
+// that those of more micro-batches have only more windows in the middle; and an action waits for
+// none further back in the order of micro-batches than reach(). A deadlock is told from two sizes.
 //
 // Invariant: the summary and the idle times are those of lower() and simulate();
 // tests/simulator/steady_program_test.cc compares them on random schedules and executors.
@@ -113,8 +117,11 @@ class Window {
   }
 
  private:
-  // How many micro-batches can be in flight, twice over.
-  [[nodiscard]] std::int64_t reach() const { return std::int64_t{2} * many_.ranks * many_.chunks; }
+  // Twice as many micro-batches as there are stages, and no fewer than a group of them, which go
+  // through a chunk together.
+  [[nodiscard]] std::int64_t reach() const {
+    return std::max<std::int64_t>(std::int64_t{2} * many_.ranks * many_.chunks, many_.unit);
+  }
 
   const ManyMicroBatches& many_;
   const Replayed& replayed_;

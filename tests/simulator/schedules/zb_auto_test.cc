@@ -171,6 +171,27 @@ TEST_CASE("what is to be beaten changes no lists that are shorter, and nothing e
   }
 }
 
+// The search uses it from 256 stages times micro-batches on.
+TEST_CASE("nor of those that were published, of many micro-batches as well") {
+  Random random(32);
+  for (int n = 0; n < testing::draws(300); ++n) {
+    CAPTURE(n);
+    StageCosts costs = random_costs(random, 7);
+    const int micro_batches = n % 10 == 0 ? random.between(60, 130) : random.between(1, 14);
+    const AutomaticLists found = zb_published(costs, micro_batches);
+    costs.to_beat = found.span + Duration{random.between(1, 3)};
+    const AutomaticLists shorter = zb_published(costs, micro_batches);
+    REQUIRE_FALSE(shorter.is_beaten);
+    CHECK(shorter.span == found.span);
+    CHECK(shorter.lists == found.lists);
+    costs.to_beat = found.span - Duration{random.between(0, 3)};
+    const AutomaticLists beaten = zb_published(costs, micro_batches);
+    CHECK(beaten.is_beaten);
+    CHECK(beaten.lists.empty());
+    CHECK(beaten.why_not.empty());
+  }
+}
+
 TEST_CASE("never longer than 1F1B, ZB-H1 and ZB-H2 where they fit") {
   Random random(2);
   for (int n = 0; n < testing::draws(1000); ++n) {
