@@ -18,7 +18,6 @@
 #include "search/lower_bound.h"
 #include "search/memory.h"
 #include "search/steady_plan.h"
-#include "simulator/replay.h"
 #include "simulator/simulate.h"
 
 namespace penstock {
@@ -83,7 +82,7 @@ std::optional<CutReplay::Result> CutReplay::run(const std::vector<int>& cuts, Te
 }
 
 bool CutReplay::knows_chains() const {
-  return is_cheap_ && !recompute_ && straight_replay_is_exact(inputs_.executor);
+  return is_cheap_ && !recompute_ && can_simulate_schedule(inputs_.executor);
 }
 
 // The rank that was over its memory the last time is often over it again.

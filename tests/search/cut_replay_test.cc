@@ -43,6 +43,13 @@ TEST_CASE("a plan replayed with other cuts is the plan evaluated with them") {
     plan.cuts = equal_cuts(sections, stages);
     for (int tries = 0; tries < 3; ++tries) {
       const auto result = replay.run(plan.cuts);
+      // All of these executors are replayed rolled up, which tells the chain as well.
+      CHECK(replay.knows_chains() == (replay.is_cheap() && !replay.divides()));
+      if (const auto told = replay.run(plan.cuts, CutReplay::Tells::kChain)) {
+        REQUIRE(result);
+        CHECK(told->step_time == result->step_time);
+        CHECK(told->on_chain.empty() != replay.knows_chains());
+      }
       const EvaluatedPlan evaluated = evaluate(inputs, plan);
       REQUIRE(result.has_value() == !evaluated.why_not.has_value());
       if (result) {
