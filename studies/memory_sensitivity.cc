@@ -54,12 +54,9 @@ class MemoryAsker {
   }
 
  private:
-  // Where the plan fits only what is faster than all that is known is of interest, which costs
-  // little where there is nothing.
   template <class Change>
   SearchResult search(Change memory) {
     Question changed = question_;
-    if (fits(memory)) changed.request.faster_than = fastest_known();
     for (DeviceType& type : changed.cluster.value.device_types) type.memory = memory(type.memory);
     return best_plans(changed.inputs(), changed.request, progress_);
   }
@@ -69,10 +66,6 @@ class MemoryAsker {
     return std::all_of(now_.ranks.begin(), now_.ranks.end(), [&](const RankEvaluation& rank) {
       return rank.memory.total() <= memory(rank.capacity);
     });
-  }
-
-  [[nodiscard]] Duration fastest_known() const {
-    return fastest_ ? std::min(now_.step_time, fastest_->evaluation.step_time) : now_.step_time;
   }
 
   void note_fastest(const SearchResult& found) {
