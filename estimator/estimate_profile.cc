@@ -601,7 +601,7 @@ ErrorBand error_of(const EfficiencyCurve& its, const Efficiency& efficiency,
                    const EstimateRequest& request) {
   if (!asks_for_other_trainer(request)) return its.error;
   if (counts_other_trainers(its)) return *its.other_trainers;
-  const std::string_view width = its.width == "float8" ? "half" : its.width;  // most of a step
+  const std::string width = its.width == "float8" ? "half" : its.width;  // most of a step
   ErrorBand error = its.error;
   for (const EfficiencyCurve& curve : efficiency.curves) {
     const bool holds = curve.generation == "any" && curve.width == width;
