@@ -7,7 +7,8 @@ Three replicas of a small GPT on three loopback addresses, as in chaos.py. Once 
 of the last one is stopped for `share` of every 40 ms, as a GPU that throttles would be. The ranks
 have to find that by the median of their stage (docs/morphing.md), write it to their file of slow
 machines, and the manager has to simulate it and to change the plan. Then the rank runs at full speed
-again, and the manager has to find that, too. With --types the third machine is of another device type. Ends with an error where one of these does not come.
+again, and the manager has to find that, too. With --types the third machine is of another device
+type. Ends with an error where one of these does not come.
 
 By hand, since on a machine that computes for others as well the two fast ranks may differ as much.
 """
