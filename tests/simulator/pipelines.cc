@@ -216,4 +216,13 @@ PricedProgram random_program(Random& random, const RandomProgramOptions& limits)
   return result;
 }
 
+void add_random_step_actions(Random& random, int stages, LoweringOptions& options) {
+  options.step_actions = random.coin();
+  options.reduce_gradients = random.coin();
+  options.unshard = options.reduce_gradients && random.coin();
+  if (random.coin()) options.optimizer = OptimizerGate::kPostValidation;
+  if (stages > 1 && random.coin()) options.tied.push_back({"embedding", {0, stages - 1}});
+  options.offload = options.step_actions && random.coin();
+}
+
 }  // namespace penstock::testing

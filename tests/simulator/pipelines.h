@@ -58,6 +58,9 @@ class Random {
   std::uint64_t state_;
 };
 
+// What a step does besides compute and transfers.
+void add_random_step_actions(Random& random, int stages, LoweringOptions& options);
+
 // Any schedule that can be generated with at most the given sizes.
 Schedule random_schedule(Random& random, int most_ranks, int most_micro_batches);
 // A Program of anything lowering offers, with prices for it.

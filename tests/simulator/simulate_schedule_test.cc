@@ -10,6 +10,7 @@
 namespace penstock {
 namespace {
 
+using testing::add_random_step_actions;
 using testing::Random;
 
 std::vector<MicroBatchRun> runs_of(const std::vector<MicroBatch>& micro_batches) {
@@ -83,12 +84,7 @@ LoweringOptions random_options(Random& random, int stages) {
   LoweringOptions options;
   options.recompute = random.coin();
   options.transfers = random.between(0, 3) > 0;
-  options.step_actions = random.coin();
-  options.reduce_gradients = random.coin();
-  options.unshard = options.reduce_gradients && random.coin();
-  if (random.coin()) options.optimizer = OptimizerGate::kPostValidation;
-  if (stages > 1 && random.coin()) options.tied.push_back({"embedding", {0, stages - 1}});
-  options.offload = options.step_actions && random.coin();
+  add_random_step_actions(random, stages, options);
   return options;
 }
 

@@ -11,6 +11,7 @@
 namespace penstock {
 namespace {
 
+using testing::add_random_step_actions;
 using testing::Random;
 
 ExecutorModel random_executor(Random& random) {
@@ -32,12 +33,7 @@ LoweringOptions random_options(Random& random, const ExecutorModel& executor, in
   LoweringOptions options;
   options.issue = executor.issue;
   options.recompute = random.coin();
-  options.step_actions = random.coin();
-  options.reduce_gradients = random.coin();
-  options.unshard = options.reduce_gradients && random.coin();
-  if (random.coin()) options.optimizer = OptimizerGate::kPostValidation;
-  if (stages > 1 && random.coin()) options.tied.push_back({"embedding", {0, stages - 1}});
-  options.offload = options.step_actions && random.coin();
+  add_random_step_actions(random, stages, options);
   return options;
 }
 

@@ -193,4 +193,19 @@ bool within_limits(const Lists& lists, const StageCosts& costs) {
   return true;
 }
 
+void check_step_to_beat(Random& random, StageCosts costs,
+                        const std::function<AutomaticLists(const StageCosts&)>& lists_of) {
+  const AutomaticLists found = lists_of(costs);
+  costs.to_beat = found.span + Duration{random.between(1, 3)};
+  const AutomaticLists shorter = lists_of(costs);
+  REQUIRE_FALSE(shorter.is_beaten);
+  CHECK(shorter.span == found.span);
+  CHECK(shorter.lists == found.lists);
+  costs.to_beat = found.span - Duration{random.between(0, 3)};
+  const AutomaticLists beaten = lists_of(costs);
+  CHECK(beaten.is_beaten);
+  CHECK(beaten.lists.empty());
+  CHECK(beaten.why_not.empty());
+}
+
 }  // namespace penstock::testing

@@ -2,6 +2,7 @@
 // knows nothing of how they were made.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -43,6 +44,11 @@ Times times_of(const Lists& lists, const StageCosts& costs, int micro_batches);
 
 // Whether no rank holds more than its limit at any position of its list.
 bool within_limits(const Lists& lists, const StageCosts& costs);
+
+// Fails the test where a step to beat changes lists that are shorter, or where lists are made that
+// are not.
+void check_step_to_beat(Random& random, StageCosts costs,
+                        const std::function<AutomaticLists(const StageCosts&)>& lists_of);
 
 // Whether a schedule never gets longer while every rank may hold up to three bytes more, six times.
 template <class Schedule>

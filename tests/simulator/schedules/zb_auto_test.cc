@@ -19,6 +19,7 @@
 namespace penstock {
 namespace {
 
+using testing::check_step_to_beat;
 using testing::costs_of;
 using testing::EqualStages;
 using testing::Lists;
@@ -157,17 +158,8 @@ TEST_CASE("what is to be beaten changes no lists that are shorter, and nothing e
     StageCosts costs = random_costs(random, 7);
     if (random.coin()) costs.shortest = Shortest::kMakespan;
     const int micro_batches = random.between(1, 14);
-    const AutomaticLists found = zb_auto(costs, micro_batches);
-    costs.to_beat = found.span + Duration{random.between(1, 3)};
-    const AutomaticLists shorter = zb_auto(costs, micro_batches);
-    REQUIRE_FALSE(shorter.is_beaten);
-    CHECK(shorter.span == found.span);
-    CHECK(shorter.lists == found.lists);
-    costs.to_beat = found.span - Duration{random.between(0, 3)};
-    const AutomaticLists beaten = zb_auto(costs, micro_batches);
-    CHECK(beaten.is_beaten);
-    CHECK(beaten.lists.empty());
-    CHECK(beaten.why_not.empty());
+    check_step_to_beat(random, costs,
+                       [&](const StageCosts& asked) { return zb_auto(asked, micro_batches); });
   }
 }
 
@@ -178,17 +170,8 @@ TEST_CASE("nor of those that were published, of many micro-batches as well") {
     CAPTURE(n);
     StageCosts costs = random_costs(random, 7);
     const int micro_batches = n % 10 == 0 ? random.between(60, 130) : random.between(1, 14);
-    const AutomaticLists found = zb_published(costs, micro_batches);
-    costs.to_beat = found.span + Duration{random.between(1, 3)};
-    const AutomaticLists shorter = zb_published(costs, micro_batches);
-    REQUIRE_FALSE(shorter.is_beaten);
-    CHECK(shorter.span == found.span);
-    CHECK(shorter.lists == found.lists);
-    costs.to_beat = found.span - Duration{random.between(0, 3)};
-    const AutomaticLists beaten = zb_published(costs, micro_batches);
-    CHECK(beaten.is_beaten);
-    CHECK(beaten.lists.empty());
-    CHECK(beaten.why_not.empty());
+    check_step_to_beat(random, costs,
+                       [&](const StageCosts& asked) { return zb_published(asked, micro_batches); });
   }
 }
 

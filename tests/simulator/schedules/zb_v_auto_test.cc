@@ -12,6 +12,7 @@
 namespace penstock {
 namespace {
 
+using testing::check_step_to_beat;
 using testing::costs_of;
 using testing::EqualStages;
 using testing::Lists;
@@ -83,17 +84,8 @@ TEST_CASE("what is to be beaten changes no lists that are shorter, and nothing e
     StageCosts costs = random_v_costs(random, 6);
     if (random.coin()) costs.shortest = Shortest::kMakespan;
     const int micro_batches = random.between(1, 14);
-    const AutomaticLists found = zb_v_auto(costs, micro_batches);
-    costs.to_beat = found.span + Duration{random.between(1, 3)};
-    const AutomaticLists shorter = zb_v_auto(costs, micro_batches);
-    REQUIRE_FALSE(shorter.is_beaten);
-    CHECK(shorter.span == found.span);
-    CHECK(shorter.lists == found.lists);
-    costs.to_beat = found.span - Duration{random.between(0, 3)};
-    const AutomaticLists beaten = zb_v_auto(costs, micro_batches);
-    CHECK(beaten.is_beaten);
-    CHECK(beaten.lists.empty());
-    CHECK(beaten.why_not.empty());
+    check_step_to_beat(random, costs,
+                       [&](const StageCosts& asked) { return zb_v_auto(asked, micro_batches); });
   }
 }
 
