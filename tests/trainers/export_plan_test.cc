@@ -518,7 +518,7 @@ TEST_CASE("names from other people's files are no commands in what is exported")
     const Export answer = exported(plan, target, version);
     REQUIRE(answer.why_not.empty());
     for (const NamedText& file : answer.files) {
-      INFO(target << ' ' << file.name);
+      CAPTURE(file.name);
       CHECK(file.text.find("\nrm") == std::string::npos);
       CHECK(file.text.find('\r') == std::string::npos);
       CHECK(file.text.find("\xc2\x85") == std::string::npos);
