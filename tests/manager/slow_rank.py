@@ -1,14 +1,13 @@
 #!/usr/bin/python3
 """A managed job of real ranks, one of which is slowed down: it is found, and what is best is done.
 
-    slow_rank.py PENSTOCK [--machines 3] [--share 0.6] [--types] [--keep FOLDER]
+    slow_rank.py PENSTOCK [--machines 3] [--share 0.6] [--keep FOLDER]
 
 Three replicas of a small GPT on three loopback addresses, as in chaos.py. Once they run, the process
 of the last one is stopped for `share` of every 40 ms, as a GPU that throttles would be. The ranks
 have to find that by the median of their stage (docs/morphing.md), write it to their file of slow
 machines, and the manager has to simulate it and to change the plan. Then the rank runs at full speed
-again, and the manager has to find that, too. With --types the third machine is of another device
-type. Ends with an error where one of these does not come.
+again, and the manager has to find that, too. Ends with an error where one of these does not come.
 
 By hand, since on a machine that computes for others as well the two fast ranks may differ as much.
 """
@@ -65,18 +64,15 @@ class Slowed:
 class SlowRank(chaos.Chaos):
     def prepare(self):
         model, cluster = profile(), chaos.cluster()
-        if self.options.types:  # in truth they are as fast
-            chaos.on_two_types(model, cluster, 1)
         chaos.write(self.path("profile.json"), model)
         chaos.write(self.path("cluster.json"), cluster)
         with open(self.path("data.txt"), "w", encoding="utf-8") as file:
             file.write("".join(f"{i} squared is {i * i}. " for i in range(5000)))
-        gpus = self.gpus_of_book() if self.options.types else f"1..{self.options.machines}"
         self.call("plan", self.path("profile.json"), "--cluster", self.path("cluster.json"),
-                  "--gpus", gpus, "--global-batch", str(BATCH), "--for", "penstock",
-                  "-o", self.path("book.json"))
+                  "--gpus", f"1..{self.options.machines}", "--global-batch", str(BATCH),
+                  "--for", "penstock", "-o", self.path("book.json"))
         chaos.write(self.path("machines"), "".join(
-            chaos.machine_line(host, self.options.types) for host in self.hosts()))
+            chaos.machine_line(host, False) for host in self.hosts()))
         chaos.write(self.path("job.json"), {
             "format": "penstock.job/1", "book": self.path("book.json"), "steps": 1000000,
             "train": ["--data", self.path("data.txt"), "--no-pinning"],
@@ -140,7 +136,6 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("penstock")
     parser.add_argument("--machines", type=int, default=3)
-    parser.add_argument("--types", action="store_true", help="machines of two device types")
     parser.add_argument("--share", type=float, default=0.6)
     parser.add_argument("--keep", help="a new folder in which everything stays")
     options = parser.parse_args()
