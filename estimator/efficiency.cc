@@ -65,6 +65,7 @@ EfficiencyCurve read_curve(JsonReader object) {
     curve.other_trainers = {below->number(0.0, 1.0),
                             object.at("other_trainers_above").number(0.0, kLargestError)};
   }
+  if (const auto assumed = object.get("error_assumed")) curve.error_assumed = assumed->boolean();
   object.finish();
   return curve;
 }
@@ -233,6 +234,7 @@ Json write_efficiency(const Efficiency& efficiency) {
       object.set("other_trainers_below", curve.other_trainers->below)
           .set("other_trainers_above", curve.other_trainers->above);
     }
+    if (curve.error_assumed) object.set("error_assumed", true);
     curves.push(std::move(object));
   }
   Json left_out = Json::array();

@@ -50,6 +50,8 @@ struct EfficiencyCurve {
   // The same of other trainers (asks_for_other_trainer()), where runs of those were counted; of
   // "any": all of them.
   std::optional<ErrorBand> other_trainers{};
+  // Nobody counted runs for `error`, though the generation has a curve.
+  bool error_assumed = false;
   bool operator==(const EfficiencyCurve&) const = default;
 };
 

@@ -23,9 +23,9 @@ constexpr std::int64_t kBucketParameters = 40'000'000;  // as in estimate_profil
 constexpr std::array kModes{std::pair{Recompute::kNone, "none"},
                             std::pair{Recompute::kSelective, "selective"},
                             std::pair{Recompute::kFull, "full"}};
-// Assumed: as models with experts, of which few runs are known too, and no nearer than the runs of
-// other trainers and Megatron's were together on Ampere (docs/accuracy.md).
-constexpr ErrorBand kErrorOfPairs{0.21, 0.27};
+// Below: assumed, as of models with experts. Above: the most that one of the six published steps of
+// a T5 took longer than predicted (docs/accuracy.md), which are too few to count one in twenty.
+constexpr ErrorBand kErrorOfPairs{0.21, 0.55};
 
 enum SourceIndex { kTimes, kShapes, kOperations, kTraining };
 

@@ -152,14 +152,15 @@ class ProfileEstimate {
     }
   }
 
-  // Those in 8 bits and those of generations that no run had are as wide as somebody thought right,
-  // and so are other trainers' where no run of one was counted.
+  // Those of generations that no run had are as wide as somebody thought right, and so are other
+  // trainers' where no run of one was counted.
   [[nodiscard]] ErrorBasis basis() const {
-    if (model_.experts || float8_ != nullptr) return ErrorBasis::kAssumed;
-    const bool others_counted = counts_other_trainers(curve_) || curve_.eager;
+    const EfficiencyCurve& its = float8_ != nullptr ? *float8_ : curve_;
+    if (model_.experts || its.error_assumed) return ErrorBasis::kAssumed;
+    const bool others_counted = counts_other_trainers(its) || its.eager;
     if (asks_for_other_trainer(request_) && !others_counted) return ErrorBasis::kAssumed;
-    if (curve_.eager) return ErrorBasis::kPasses;
-    return curve_.generation == "any" ? ErrorBasis::kAssumed : ErrorBasis::kRuns;
+    if (its.eager) return ErrorBasis::kPasses;
+    return its.generation == "any" ? ErrorBasis::kAssumed : ErrorBasis::kRuns;
   }
 
   void add_sources() {

@@ -139,25 +139,25 @@ TEST_CASE("sections of the encoder have rows by its length, those of the decoder
   CHECK(profile.tied_weights.front().sections.size() == 3);
 }
 
-// No run had an encoder: a curve that is near for others is not taken to be near for these.
+// Six runs had an encoder: a curve that is near for others is not taken to be near for these.
 TEST_CASE("intervals of encoder-decoders are assumed, and wider for other trainers") {
   const EncoderDecoder model = read(config(512, 64, 8, 2048, 2));
   Efficiency efficiency = shipped_efficiency();
   for (EfficiencyCurve& curve : efficiency.curves) {
     const bool own = curve.generation == "ampere" && curve.width == "half";
     if (own) curve.error = {0.08, 0.09};
-    if (own) curve.other_trainers = ErrorBand{0.3, 0.4};
+    if (own) curve.other_trainers = ErrorBand{0.3, 0.6};
   }
   EstimateRequest request;
   const auto estimate = [&] {
     return estimate_encoder_decoder(model, a100(), efficiency, request, {{16}, {16}, 32});
   };
-  CHECK(estimate().error == ErrorBand{0.21, 0.27});
+  CHECK(estimate().error == ErrorBand{0.21, 0.55});
   CHECK(estimate().basis == ErrorBasis::kAssumed);
-  CHECK(estimate().profile.sources.front().error == ErrorBand{0.21, 0.27});
+  CHECK(estimate().profile.sources.front().error == ErrorBand{0.21, 0.55});
   request.sums_apart = true;  // --for pytorch
-  CHECK(estimate().error == ErrorBand{0.3, 0.4});
-  CHECK(estimate().profile.sources.front().error == ErrorBand{0.3, 0.4});
+  CHECK(estimate().error == ErrorBand{0.3, 0.6});
+  CHECK(estimate().profile.sources.front().error == ErrorBand{0.3, 0.6});
 }
 
 // In place a logit keeps 2 bytes instead of 4.

@@ -107,6 +107,26 @@ TEST_CASE("another trainer has an interval of its own") {
   CHECK(estimate_profile(llama, device, efficiency, request).error == ErrorBand{0.2, 0.4});
 }
 
+// The interval is that of the curve of 8 bits; whether it was counted is said there.
+TEST_CASE("8 bits have an interval that was counted, or that is assumed") {
+  const Architecture llama = shipped_model("llama-3-8b");
+  DeviceSheet device = round_device();
+  device.generation = "counted";
+  device.peaks.push_back({Arithmetic::kFloat8, 2e15, 0});
+  Efficiency efficiency = half_of_everything();
+  EfficiencyCurve own = efficiency.curves.front();
+  own.generation = "counted";
+  own.width = "float8";
+  own.error = {0.06, 0.21};
+  efficiency.curves.push_back(own);
+  const EstimateRequest request{"", Arithmetic::kFloat8, 8192, {1}};
+  const Estimate counted = estimate_profile(llama, device, efficiency, request);
+  CHECK(counted.error == ErrorBand{0.06, 0.21});
+  CHECK(counted.basis == ErrorBasis::kRuns);
+  efficiency.curves.back().error_assumed = true;
+  CHECK(estimate_profile(llama, device, efficiency, request).basis == ErrorBasis::kAssumed);
+}
+
 // 4 samples of 8192 tokens, 4096 wide, 2 bytes: 256 MiB in each of 2 gathers and 2 scatters
 // forward; backward 6, of which 3 show and 3 run beside products.
 TEST_CASE("collectives of tensor parallelism are given apart, as sequence parallelism makes them") {
