@@ -53,7 +53,7 @@ COMMANDS = {
 # It waits for what a cloud announces until it is stopped: that it goes on for a while is enough.
 WAITS = ("listen",)
 # Names that the answer repeats.
-FILES = ("--output", "--csv", "--cluster-out", "--run-device", "--run-transport", "--run-started")
+FILES = ("--output", "--csv", "--cluster-out", "--device-type", "--run-device", "--run-transport", "--run-started")
 KEYS = {
     "predict": [("--layout", " ".join(f"{k}={'{}' if k == key else v}" for k, v in
                                       (("TP", 1), ("PP", 2), ("DP", 4), ("VP", 1), ("CP", 1), ("mbs", 1),
