@@ -284,6 +284,15 @@ GroupLevel group_level(const DeviceLayout& layout, const std::vector<int>& devic
       end = layout.end_of_domain(level, *at);
       rings_in_domain = 0;
     }
+    if (level == 0) {  // every device is a domain of the level below
+      const auto next =
+          is_run ? at + std::min<std::ptrdiff_t>(end - *at, devices.end() - at) : at + 1;
+      rings_in_domain += static_cast<int>(next - at);
+      shape.members = 1;
+      shape.most = std::max(shape.most, rings_in_domain);
+      at = next;
+      continue;
+    }
     const int inner_end = layout.end_of_domain(level - 1, *at);
     const auto next =
         is_run ? at + std::min<std::ptrdiff_t>(inner_end - *at, devices.end() - at)

@@ -24,21 +24,16 @@ ArrangedOutcome replay_evaluated(const PlanInputs& inputs, const Plan& plan) {
 }
 
 // On its schedule alone where that tells what it does, else on its Program.
-ArrangedOutcome replay_rule(const PlanInputs& inputs, const Plan& given) {
-  if (given.cuts.empty()) return replay_evaluated(inputs, given);
-  const PreparedPlan prepared = prepare(inputs, given);
-  if (prepared.why_not) return {prepared.why_not, {}};
-  const Plan& plan = prepared.plan;
-  const StagePricing pricing =
-      price_stages(*inputs.profile, *inputs.cluster, plan, prepared.sums.tables(),
-                   prepared.kind->splits_backward());
+ArrangedOutcome replay_rule(const PlanInputs& inputs, const PreparedPlan& prepared,
+                            const PricedSections& sections, const Plan& plan) {
+  const StagePricing pricing = price_stages(*inputs.profile, sections.wiring, plan, sections.tables,
+                                            prepared.kind->splits_backward());
   ReplayBuffers buffers;
   const PlanSchedules schedules = schedules_of(plan);
   auto simulated = simulate_by_rule(
-      schedules.pipelines,
-      lowering_of(plan, pricing.ties, prepared.sums.recomputes(), inputs.executor), pricing.prices,
-      inputs.executor, buffers, static_cast<int>(schedules.pipelines.size()));
-  if (!simulated) return replay_evaluated(inputs, given);
+      schedules.pipelines, lowering_of(plan, pricing.ties, sections.recomputes, inputs.executor),
+      pricing.prices, inputs.executor, buffers, static_cast<int>(schedules.pipelines.size()));
+  if (!simulated) return replay_evaluated(inputs, plan);
   auto memory = memory_of_ranks(
       pricing.prices,
       merged_liveness(std::move(simulated->held), static_cast<std::size_t>(plan.listed_ranks())),
@@ -60,28 +55,39 @@ Rejection no_arrangement_fits(const Plan& plan) {
 }
 
 ArrangedOutcome replay_arranged(const PlanInputs& inputs, const Plan& plan, Duration slowest) {
-  if (!find_schedule(plan.schedule)->is_automatic()) return replay_rule(inputs, plan);
+  if (plan.cuts.empty() && !find_schedule(plan.schedule)->is_automatic()) {
+    return replay_evaluated(inputs, plan);
+  }
   const PreparedPlan prepared = prepare(inputs, plan);
   if (prepared.why_not) return {prepared.why_not, {}};
-  const bool recomputes = prepared.sums.recomputes();
+  const PlanWiring wiring(*inputs.cluster, prepared.plan);
   const RankTables tables = prepared.sums.tables();
-  const StagePricing pricing = price_stages(*inputs.profile, *inputs.cluster, prepared.plan, tables,
+  return replay_arranged(inputs, prepared, {wiring, tables, prepared.sums.recomputes()},
+                         prepared.plan, slowest);
+}
+
+ArrangedOutcome replay_arranged(const PlanInputs& inputs, const PreparedPlan& prepared,
+                                const PricedSections& sections, const Plan& plan,
+                                Duration slowest) {
+  if (!prepared.kind->is_automatic()) return replay_rule(inputs, prepared, sections, plan);
+  const bool recomputes = sections.recomputes;
+  const StagePricing pricing = price_stages(*inputs.profile, sections.wiring, plan, sections.tables,
                                             prepared.kind->splits_backward());
   const ArrangedWithin within =
-      arrange_within(inputs, prepared.plan, pricing.prices, pricing.ties, recomputes,
+      arrange_within(inputs, plan, pricing.prices, pricing.ties, recomputes,
                      prepared.devices.reserve(), prepared.devices.memory(), slowest);
   if (within.arranged.is_beaten) return {std::nullopt, {}, true};
   if (!within.arranged.why_not.empty()) return {no_arrangement_fits(plan), {}};
   if (within.why_not) return {within.why_not, {}};
-  const auto summary = summary_of(
-      within.arranged, lowering_of(prepared.plan, pricing.ties, recomputes, inputs.executor),
-      pricing.prices, inputs.executor);
+  const auto summary =
+      summary_of(within.arranged, lowering_of(plan, pricing.ties, recomputes, inputs.executor),
+                 pricing.prices, inputs.executor);
   if (!summary) {
     return {Rejection{"its transfers deadlock under executor model '" + inputs.executor.name + "'",
                       1, std::nullopt, std::nullopt, ""},
             {}};
   }
-  return {std::nullopt, {prepared.plan, step_time_of(*summary, inputs.executor), within.fullest}};
+  return {std::nullopt, {plan, step_time_of(*summary, inputs.executor), within.fullest}};
 }
 
 }  // namespace penstock

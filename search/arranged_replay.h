@@ -5,8 +5,11 @@
 #include <optional>
 
 #include "core/values/evaluation.h"
+#include "costmodel/plan_wiring.h"
+#include "costmodel/price_stages.h"
 #include "search/evaluate.h"
 #include "search/incumbents.h"
+#include "search/prepared_plan.h"
 
 namespace penstock {
 
@@ -23,6 +26,15 @@ struct ArrangedOutcome {
 Rejection no_arrangement_fits(const Plan& plan);
 // `slowest`: a plan that takes longer need not be worked out to the end.
 ArrangedOutcome replay_arranged(const PlanInputs& inputs, const Plan& plan,
+                                Duration slowest = Duration::max());
+// The same of a plan with cuts that was prepared with others, by what its sections cost.
+struct PricedSections {
+  const PlanWiring& wiring;
+  const RankTables& tables;
+  bool recomputes;
+};
+ArrangedOutcome replay_arranged(const PlanInputs& inputs, const PreparedPlan& prepared,
+                                const PricedSections& sections, const Plan& plan,
                                 Duration slowest = Duration::max());
 
 }  // namespace penstock

@@ -5,6 +5,7 @@
 // at either end, gets no faster: then what s stages can reach is an interval.
 #include <algorithm>
 #include <limits>
+#include <span>
 
 #include "search/prefix_part.h"
 #include "search/recompute_as_needed.h"
@@ -18,32 +19,54 @@ std::size_t index(int i) { return static_cast<std::size_t>(i); }
 
 }  // namespace
 
-// Memory shrinks with every section that recomputes but, for what it works in, the first.
-std::optional<int> RecomputeAsNeeded::fewest(int stage, int first, int end) const {
-  const SectionSums& kept = sums_.kept[stage];
-  const SectionSums& again = sums_.recomputed[stage];
-  const auto peaks = held_.peaks_of_stage(stage);
-  const std::int64_t room = (memory_.capacity_of(stage) - memory_.reserve_of(stage) -
-                             memory_.for_the_step(stage, first, end))
-                                .count;
-  const auto fits = [&](int count) {
-    const int middle = first + count;
-    const std::int64_t stash = part(again.stash, first, middle) + part(kept.stash, middle, end);
+// What a stage with sections [first, end) has for its activations, and whether it suffices when so
+// many of them, the first ones, recompute.
+class RecomputeAsNeeded::StageRoom {
+ public:
+  StageRoom(const RecomputeAsNeeded& of, int stage, int first, int end)
+      : of_(of),
+        kept_(of.sums_.kept[stage]),
+        again_(of.sums_.recomputed[stage]),
+        peaks_(of.held_.peaks_of_stage(stage)),
+        room_((of.memory_.capacity_of(stage) - of.memory_.reserve_of(stage) -
+               of.memory_.for_the_step(stage, first, end))
+                  .count),
+        stage_(stage),
+        first_(first),
+        end_(end) {}
+
+  [[nodiscard]] bool suffices(int count) const {
+    const int middle = first_ + count;
+    const std::int64_t stash = part(again_.stash, first_, middle) + part(kept_.stash, middle, end_);
     const std::int64_t weight_stash =
-        part(again.weight_stash, first, middle) + part(kept.weight_stash, middle, end);
+        part(again_.weight_stash, first_, middle) + part(kept_.weight_stash, middle, end_);
     std::int64_t most = 0;
-    for (const Held& held : peaks) {
+    for (const Held& held : peaks_) {
       most = std::max(most, held.stash * stash + held.weight_stash * weight_stash);
     }
-    return most <= room && most + working_of(stage, {first, middle, end}) <= room;
-  };
-  if (fits(0)) return 0;
-  if (!fits(end - first)) return std::nullopt;
+    return most <= room_ && most + of_.working_of(stage_, {first_, middle, end_}) <= room_;
+  }
+  [[nodiscard]] bool suffices_somehow() const { return suffices(0) || suffices(end_ - first_); }
+
+ private:
+  const RecomputeAsNeeded& of_;
+  const SectionSums& kept_;
+  const SectionSums& again_;
+  std::span<const Held> peaks_;
+  std::int64_t room_;
+  int stage_, first_, end_;
+};
+
+// Memory shrinks with every section that recomputes but, for what it works in, the first.
+std::optional<int> RecomputeAsNeeded::fewest(int stage, int first, int end) const {
+  const StageRoom room(*this, stage, first, end);
+  if (room.suffices(0)) return 0;
+  if (!room.suffices(end - first)) return std::nullopt;
   int low = 0;
   int high = end - first;
   while (low + 1 < high) {
     const int middle = low + (high - low) / 2;
-    (fits(middle) ? high : low) = middle;
+    (room.suffices(middle) ? high : low) = middle;
   }
   return high;
 }
@@ -119,6 +142,33 @@ RecomputeAsNeeded::Pass RecomputeAsNeeded::run(std::int64_t bottleneck) const {
   return pass;
 }
 
+// reach() without a bottleneck: the same ends are tried, and none is timed.
+int RecomputeAsNeeded::furthest(int stage, int first, int most) const {
+  int reached = most, beyond = most + 1;
+  const auto can = [&](int end) {
+    const bool fits = StageRoom(*this, stage, first, end).suffices_somehow();
+    (fits ? reached : beyond) = end;
+    return fits;
+  };
+  for (int step = 1; reached > first && !can(reached); step *= 2) {
+    reached = std::max(first, reached - step);
+  }
+  while (reached + 1 < beyond) can(reached + (beyond - reached) / 2);
+  return reached;
+}
+
+// As run() without a bottleneck says.
+bool RecomputeAsNeeded::fits_with_some_cuts() const {
+  const int sections = memory_.sections();
+  int at = 0;
+  for (int stage = 0; stage < plan_.pipeline; ++stage) {
+    const int end = furthest(stage, at, sections - (plan_.pipeline - stage - 1));
+    if (end == at) return false;
+    at = end;
+  }
+  return at == sections;
+}
+
 std::optional<std::vector<int>> RecomputeAsNeeded::balanced_cuts(
     const std::vector<int>& kept) const {
   if (memory_.sections() < plan_.pipeline) return std::nullopt;
@@ -144,7 +194,7 @@ std::optional<std::vector<int>> RecomputeAsNeeded::balanced_cuts(
 }
 
 RecomputeAsNeeded::Within RecomputeAsNeeded::balanced_within(Duration slowest) const {
-  if (memory_.sections() < plan_.pipeline || !run(kInfinite).feasible) return Within::kNoneFit;
+  if (memory_.sections() < plan_.pipeline || !fits_with_some_cuts()) return Within::kNoneFit;
   return run(slowest.count()).feasible ? Within::kYes : Within::kNo;
 }
 

@@ -13,6 +13,7 @@
 #include "core/values/rule_facts.h"
 #include "search/arrange.h"
 #include "search/arranged_replay.h"
+#include "search/divided_tables.h"
 #include "search/evaluation.h"
 #include "search/host_room.h"
 #include "search/lower_bound.h"
@@ -55,8 +56,10 @@ CutReplay::CutReplay(const PlanInputs& inputs, const Plan& plan, RecomputeRule r
   capacity_ = prepared_.devices.memory();
   reserve_ = prepared_.devices.reserve();
   held_ = exactly_held_of(with_stand_in(prepared_.plan));
+  if (is_cheap_ || !prepared_.plan.has_unequal_replicas()) {
+    wiring_.emplace(*inputs.cluster, prepared_.plan);
+  }
   if (!is_cheap_) return;
-  wiring_.emplace(*inputs.cluster, prepared_.plan);
   schedules_ = schedules_of(prepared_.plan);
   for (RolledInput& pipeline : schedules_.pipelines) pipeline.steps = kept_steps(pipeline);
   if (!recompute_is_divided(plan) || !can_divide_recompute(*prepared_.kind)) {
@@ -167,9 +170,20 @@ std::optional<TracedSimulation> CutReplay::replayed(const StagePricing& pricing,
 }
 
 std::optional<CutReplay::Result> CutReplay::run_evaluated() {
-  const ArrangedOutcome outcome = replay_arranged(inputs_, with_cuts_);
+  const ArrangedOutcome outcome = arranged();
   if (outcome.why_not) return std::nullopt;
   return Result{outcome.found.step_time, outcome.found.memory};
+}
+
+// Of replicas that are alike neither devices nor sections are priced anew.
+ArrangedOutcome CutReplay::arranged() const {
+  if (!wiring_) return replay_arranged(inputs_, with_cuts_);
+  if (!kept_)
+    return replay_arranged(inputs_, prepared_, {*wiring_, tables_, recomputes_}, with_cuts_);
+  const DividedTables kept_on_last(tables_, kept_->tables(), with_cuts_);
+  if (!kept_on_last.recomputes()) return replay_arranged(inputs_, with_cuts_);  // it says why not
+  return replay_arranged(inputs_, prepared_,
+                         {*wiring_, kept_on_last.tables(), kept_on_last.recomputes()}, with_cuts_);
 }
 
 Duration CutReplay::bound(const std::vector<int>& cuts) {

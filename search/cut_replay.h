@@ -10,6 +10,7 @@
 #include "core/values/plan.h"
 #include "core/values/units.h"
 #include "costmodel/plan_wiring.h"
+#include "search/arranged_replay.h"
 #include "search/cut_recompute.h"
 #include "search/evaluate.h"
 #include "search/memory.h"
@@ -83,6 +84,7 @@ class CutReplay {
   std::optional<Result> run_priced(const RankTables& tables, bool recomputes, Tells tells,
                                    Duration slowest);
   std::optional<Result> run_evaluated();
+  [[nodiscard]] ArrangedOutcome arranged() const;
   std::optional<TracedSimulation> replayed(const StagePricing& pricing, bool recomputes,
                                            Tells tells);
 

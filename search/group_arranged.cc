@@ -23,7 +23,7 @@ namespace penstock {
 
 void GroupArranged::run(const ScheduleKind& kind, Plan& plan, const std::vector<int>& balanced) {
   const Plan stand_in = with_stand_in(plan);
-  PlanCounts counts(stand_in);
+  PlanCounts counts(stand_in, &work_.shared.schedules);
   // A run-time rule's own replay judges what it holds; its stand-in tells which cuts to take.
   const auto held = kind.rule != RunTimeRule::kNone ? work_.exactly_held(stand_in, counts)
                                                     : work_.least_held(stand_in, counts);

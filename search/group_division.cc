@@ -179,9 +179,12 @@ std::optional<Duration> GroupDivision::least(const SectionSums& kept, BackwardKi
   for (Mode& mode : modes_) {
     const GroupPrices& prices = prices_of(mode);
     if (!prices.why_not().empty()) continue;
-    const auto curve = shared_.stash_curves.get({group_.key, mode.name, backward}, [&] {
-      return StashCurve(kept, prices.sums()[0], backward);
-    });
+    auto& curve = mode.stash_curves[static_cast<std::size_t>(backward)];
+    if (!curve) {
+      curve = shared_.stash_curves.get({group_.key, mode.name, backward}, [&] {
+        return StashCurve(kept, prices.sums()[0], backward);
+      });
+    }
     const Duration bound = curve->least(room);
     least = std::min(least.value_or(bound), bound);
   }

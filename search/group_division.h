@@ -82,6 +82,10 @@ class GroupDivision {
     // By kind of backward: least_ns_per_byte().
     std::array<std::optional<double>, static_cast<std::size_t>(BackwardKind::kMixed) + 1>
         ns_per_byte{};
+    // Likewise, of the group's sums: SearchShared has them by a key that takes longer to compare.
+    std::array<std::shared_ptr<const StashCurve>,
+               static_cast<std::size_t>(BackwardKind::kMixed) + 1>
+        stash_curves{};
   };
   const GroupPrices& prices_of(Mode& mode);
   Mode& mode_of(const std::string& name);

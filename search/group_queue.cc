@@ -8,6 +8,7 @@
 #include "search/group_queue.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "search/in_parallel.h"
@@ -33,14 +34,18 @@ void sort(std::vector<Contender>& contenders) {
 
 }  // namespace
 
-void Contenders::add(const std::vector<Contender>& more) {
-  all_.insert(all_.end(), more.begin(), more.end());
-  if (all_.size() >= 2 * kMostContenders) keep_fastest();
+// They go when they would if the slow ones were there: slowest() is the same at any time.
+void Contenders::add(std::vector<Contender> more, std::size_t too_slow) {
+  all_.insert(all_.end(), std::make_move_iterator(more.begin()),
+              std::make_move_iterator(more.end()));
+  too_slow_ += too_slow;
+  if (all_.size() + too_slow_ >= 2 * kMostContenders) keep_fastest();
 }
 
 void Contenders::keep_fastest() {
   sort(all_);
   all_.resize(kMostContenders);
+  too_slow_ = 0;
   if (!in_book_) slowest_ = all_.back().step_time;
 }
 
@@ -48,6 +53,7 @@ void Contenders::keep_fastest() {
 const std::vector<Contender>& Contenders::sorted() {
   sort(all_);
   if (slowest_ < Duration::max()) all_.resize(std::min(all_.size(), kMostContenders));
+  too_slow_ = 0;
   return all_;
 }
 
@@ -74,7 +80,7 @@ void GroupQueue::run() {
   in_parallel(request_.threads, threads, [&](std::size_t thread) { work(thread == 0); });
   if (merged_ == space_.groups.size()) return;
   tally_.complete = false;
-  for (const auto& [group, result] : waiting_) merge(result);
+  for (auto& [group, result] : waiting_) merge(std::move(result));
 }
 
 void GroupQueue::work(bool leads) {
@@ -137,14 +143,14 @@ void GroupQueue::hand_in(std::size_t group, GroupResult result) {
 
 void GroupQueue::merge_waiting() {
   while (!waiting_.empty() && waiting_.begin()->first == merged_) {
-    merge(waiting_.begin()->second);
+    merge(std::move(waiting_.begin()->second));
     waiting_.erase(waiting_.begin());
     tally_.done += space_.groups[merged_++].candidates;
   }
   handed_in_.notify_all();
 }
 
-void GroupQueue::merge(const GroupResult& result) {
+void GroupQueue::merge(GroupResult result) {
   tally_.bounded += result.bounded;
   tally_.evaluated += static_cast<std::int64_t>(result.found.size());
   tally_.rejected.merge(result.rejected);
@@ -152,8 +158,9 @@ void GroupQueue::merge(const GroupResult& result) {
   Contenders& contenders =
       result.only_leaders_count ? tally_.contenders_of_more_chunks : tally_.contenders;
   const Duration slowest = contenders.slowest();
-  contenders.add(result.contenders);
-  tally_.arranged.insert(tally_.arranged.end(), result.arranged.begin(), result.arranged.end());
+  contenders.add(std::move(result.contenders), result.too_slow_contenders);
+  tally_.arranged.insert(tally_.arranged.end(), std::make_move_iterator(result.arranged.begin()),
+                         std::make_move_iterator(result.arranged.end()));
   if (result.found.empty() && contenders.slowest() == slowest) return;
   for (const Found& found : result.found) {
     if (result.only_leaders_count) {

@@ -29,7 +29,8 @@ class Contenders {
   // In a book slow ones stay, since every number of GPUs has its own: few of a large one, and many
   // of a small one, are among the fastest.
   explicit Contenders(bool in_book) : in_book_(in_book) {}
-  void add(const std::vector<Contender>& more);
+  // `too_slow`: so many besides, each of them slower than slowest().
+  void add(std::vector<Contender> more, std::size_t too_slow = 0);
   // A slower one than this would go.
   [[nodiscard]] Duration slowest() const { return slowest_; }
   // The fastest first; of equals those that were found first.
@@ -40,6 +41,7 @@ class Contenders {
 
   const bool in_book_;
   std::vector<Contender> all_;
+  std::size_t too_slow_ = 0;  // added since the slower half went last
   Duration slowest_ = Duration::max();
 };
 
@@ -81,7 +83,7 @@ class GroupQueue {
   std::optional<Task> take();
   void hand_in(std::size_t group, GroupResult result);
   void merge_waiting();
-  void merge(const GroupResult& result);
+  void merge(GroupResult result);
   void push_version(std::size_t groups);
   std::shared_ptr<const KnownPlans> version_of(std::size_t groups);
   void report();

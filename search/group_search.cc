@@ -162,7 +162,7 @@ class GroupSearch {
       work_.result.rejected.add(*over, variants, plan);
       return;
     }
-    PlanCounts counts(plan);
+    PlanCounts counts(plan, &work_.shared.schedules);
     const auto at_least = work_.least_held(plan, counts);
     if (loses(work_.bounds.by_round_trips(plan, *at_least)) || over_what_matters(plan, *at_least)) {
       work_.result.bounded += variants;
@@ -221,7 +221,7 @@ class GroupSearch {
       return !work_.may_matter(GroupWork::less_by_cuts(bound), kNoMemory);
     };
     const bool too_slow = would_lose(work_.by_compute(plan));
-    PlanCounts counts(plan);
+    PlanCounts counts(plan, &work_.shared.schedules);
     const auto held = work_.least_held(plan, counts);
     const StageMemory memory = work_.memory_of(plan, *held);
     const bool as_needed = work_.division.serves(*choice.kind);
@@ -308,11 +308,7 @@ class GroupSearch {
         compute_bound(work_.prices.sums(), plan, work_.backward, held, work_.inputs.executor);
     least_memory_ = change == GroupWork::Change::kMoved ? kNoMemory : cuts.fullest;
     if (!work_.may_matter(bound, least_memory_)) {
-      for (const Placement placement : work_.placements) {
-        Plan placed = plan;
-        placed.placement = placement;
-        work_.add_contender(placed);
-      }
+      work_.add_contenders(plan);
       work_.result.bounded += variants;
       return false;
     }

@@ -20,6 +20,7 @@
 #include "search/program_cache.h"
 #include "search/raised_sums.h"
 #include "search/rejections.h"
+#include "search/schedule_memo.h"
 #include "search/stash_bound.h"
 
 namespace penstock {
@@ -29,6 +30,7 @@ struct SearchShared {
   explicit SearchShared(const ExecutorModel& executor) : programs(executor) {}
 
   ProgramCache programs;
+  ScheduleMemo schedules;
   // (key, samples of the largest micro-batch, P, V, map of stages, backward) -> cuts
   Memo<std::tuple<int, int, int, int, StageMap, BackwardKind>, std::vector<int>> balanced;
   // (key, samples of the largest micro-batch, backward) -> work of the sections, the longest first
@@ -99,6 +101,7 @@ struct GroupResult {
   bool only_leaders_count = false;          // of what was found: those with many chunks
   std::vector<ArrangedCandidate> arranged;  // may matter, but are yet to be worked out
   std::vector<Contender> contenders;
+  std::size_t too_slow_contenders = 0;        // to be kept: counted instead
   Duration least_possible = Duration::max();  // no candidate that was looked at is faster
   Rejections rejected;
   std::int64_t bounded = 0;  // candidates that were not replayed because their bound loses

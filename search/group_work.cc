@@ -83,6 +83,15 @@ Duration GroupWork::by_compute_of_form(const Plan& plan) {
 void GroupWork::add_contender(const Plan& plan) {
   add_contender(Contender{plan, by_compute(plan), any_cuts});
 }
+void GroupWork::add_contenders(Plan plan) {
+  Contender contender{std::move(plan), {}, any_cuts};
+  contender.step_time = by_compute(contender.plan);
+  for (const Placement placement : placements) {
+    contender.plan.placement = placement;
+    add_contender(contender);
+  }
+}
+
 Duration GroupWork::slowest_contender() const {
   return may_lead(any_cuts) ? slowest_contender_ : Duration{-1};
 }
@@ -98,7 +107,11 @@ void GroupWork::add_contender(Contender contender) {
     contender.bound = std::max(contender.bound, less_by_cuts(contender.step_time));
   }
   if (!may_lead(contender.bound)) return;
-  result.contenders.push_back(std::move(contender));
+  if (contender.step_time > slowest_contender_) {  // so is every one that is kept by now
+    ++result.too_slow_contenders;
+  } else {
+    result.contenders.push_back(std::move(contender));
+  }
 }
 
 void GroupWork::add_found(const Found& found) {
@@ -214,7 +227,7 @@ GroupWork::Change GroupWork::change_for_trainer(Plan& plan) {
 }
 
 const PlanSchedules& GroupWork::schedules(const Plan& plan) {
-  if (!schedules_) schedules_ = schedules_of(plan);
+  if (!schedules_) schedules_ = schedules_of(plan, &shared.schedules);
   return *schedules_;
 }
 

@@ -46,6 +46,8 @@ struct GroupWork {
   void add_found(const Found& found);
   // Other cuts may make it the fastest of all.
   void add_contender(const Plan& plan);
+  // In each placement.
+  void add_contenders(Plan plan);
   void add_contender(Contender contender);
   // Whether a contender of this schedule would be kept, that takes no less with its cuts.
   [[nodiscard]] bool may_be_contender(Duration step_time) const;

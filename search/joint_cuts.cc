@@ -6,8 +6,9 @@
 #include "search/joint_cuts.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
+
+#include "search/run_totals.h"
 
 namespace penstock {
 namespace {
@@ -194,7 +195,12 @@ class Pairs {
         stages_(plan.stages_per_copy()),
         levels_((stages_ + 1) / 2),
         sections_(sections),
-        two_copies_(plan.copies() > 1) {}
+        two_copies_(plan.copies() > 1) {
+    ranks_.reserve(static_cast<std::size_t>(plan.pipeline));
+    for (int rank = 0; rank < plan.pipeline; ++rank) {
+      ranks_.emplace_back(memory, static_cast<std::size_t>(rank));
+    }
+  }
 
   std::optional<std::vector<int>> solve() {
     if (reach(Keep::kFurthest, false)) return cuts();
@@ -218,11 +224,13 @@ class Pairs {
   // The first stage always sends what the first section makes, the last one nothing.
   static int least_of(int level, bool may_be_empty) { return may_be_empty && level > 0 ? 0 : 1; }
 
-  [[nodiscard]] bool fits(int level, StageMemory::Run front, StageMemory::Run back) const {
+  // From one question to the next mostly one of the runs changes.
+  [[nodiscard]] bool fits(int level, StageMemory::Run front, StageMemory::Run back) {
     const auto within = [&](int rank, StageMemory::Run a, StageMemory::Run b) {
-      const std::array runs{a, b};
-      return memory_.total_of_runs(static_cast<std::size_t>(rank), runs) <=
-             memory_.capacity()[rank];
+      RunTotals& totals = ranks_[static_cast<std::size_t>(rank)];
+      totals.set(0, a);
+      totals.set(1, b);
+      return totals.total() <= memory_.capacity()[rank];
     };
     if (!within(level, front, back)) return false;
     return !two_copies_ || is_middle(level) || within(stages_ - 1 - level, back, front);
@@ -314,6 +322,7 @@ class Pairs {
   int levels_;
   int sections_;
   bool two_copies_;
+  std::vector<RunTotals> ranks_;
   std::vector<std::vector<State>> reached_;  // [level]
   int last_ = 0, middle_ = 0;                // of the last level
 };

@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "search/run_totals.h"
+
 namespace penstock {
 namespace {
 
@@ -27,15 +29,15 @@ class LoopSearch {
         stages_(plan.stages()),
         sections_(memory.sections()),
         rank_of_(static_cast<std::size_t>(plan.stages())),
-        chunk_of_(rank_of_.size()),
-        runs_(static_cast<std::size_t>(plan.pipeline)) {
-    for (std::size_t rank = 0; rank < runs_.size(); ++rank) {
+        chunk_of_(rank_of_.size()) {
+    ranks_.reserve(static_cast<std::size_t>(plan.pipeline));
+    for (std::size_t rank = 0; rank < static_cast<std::size_t>(plan.pipeline); ++rank) {
       const auto stages = memory.stages_of(rank);
       for (std::size_t c = 0; c < stages.size(); ++c) {
         rank_of_[static_cast<std::size_t>(stages[c])] = rank;
         chunk_of_[static_cast<std::size_t>(stages[c])] = c;
       }
-      runs_[rank].assign(stages.size(), {0, 0});
+      ranks_.emplace_back(memory, rank);
       peaks_.push_back(memory.fullest_peak(rank));
       room_ += (memory.capacity_of(stages[0]) - memory.reserve_of(stages[0])).count;
     }
@@ -87,31 +89,30 @@ class LoopSearch {
     const int first = cuts_.back();
     if (rest(stage, first) > room) return false;
     const auto s = static_cast<std::size_t>(stage);
-    auto& runs = runs_[rank_of_[s]];
-    StageMemory::Run& run = runs[chunk_of_[s]];
+    RunTotals& rank = ranks_[rank_of_[s]];
     for (int end = furthest(stage, first); end > first && left_ > 0; --end) {
       if (rest(stage + 1, end) == kNever) continue;
       --left_;
-      run = {first, end};
+      const StageMemory::Run run{first, end};
+      rank.set(chunk_of_[s], run);
       cuts_.push_back(end);
       if (extend(stage + 1, room - added(stage, run))) return true;
       cuts_.pop_back();
     }
-    run = {0, 0};
+    rank.set(chunk_of_[s], {0, 0});
     return false;
   }
 
   // The largest end up to which the stage fits beside the stages of its rank before it.
   int furthest(int stage, int first) {
     const auto s = static_cast<std::size_t>(stage);
-    const std::size_t rank = rank_of_[s];
-    StageMemory::Run& run = runs_[rank][chunk_of_[s]];
+    RunTotals& rank = ranks_[rank_of_[s]];
     int low = first;
     int beyond = last_end(stage) + 1;
     while (low + 1 < beyond) {
       const int middle = low + (beyond - low) / 2;
-      run = {first, middle};
-      const bool fits = memory_.total_of_runs(rank, runs_[rank]) <= memory_.capacity_of(stage);
+      rank.set(chunk_of_[s], {first, middle});
+      const bool fits = rank.total() <= memory_.capacity_of(stage);
       (fits ? low : beyond) = middle;
     }
     return low;
@@ -119,11 +120,11 @@ class LoopSearch {
 
   const StageMemory& memory_;
   int stages_, sections_;
-  std::vector<std::size_t> rank_of_, chunk_of_;      // by stage
-  std::vector<std::vector<StageMemory::Run>> runs_;  // by rank, of the stages so far
-  std::vector<std::size_t> peaks_;                   // by rank: what counts for all together
-  std::int64_t room_ = 0;                            // of all ranks
-  std::vector<std::int64_t> rest_;                   // [stage][first section]
+  std::vector<std::size_t> rank_of_, chunk_of_;  // by stage
+  std::vector<RunTotals> ranks_;                 // of the stages so far
+  std::vector<std::size_t> peaks_;               // by rank: what counts for all together
+  std::int64_t room_ = 0;                        // of all ranks
+  std::vector<std::int64_t> rest_;               // [stage][first section]
   std::vector<int> cuts_;
   int left_ = kMostTried;
 };

@@ -18,6 +18,9 @@ namespace {
 // is summed whenever it is asked for.
 constexpr int kMostRemembered = 1000;
 
+// Of so many stages no memory is asked for.
+constexpr std::size_t kFew = 8;
+
 // The largest figures of stages among some of their shapes.
 class LargestShapes {
  public:
@@ -206,11 +209,11 @@ std::int64_t StageMemory::sum_of_state(int first, int end) const {
     const auto section = static_cast<std::size_t>(i);
     return sums.parameters[section + 1] - sums.parameters[section];
   };
-  if (parameters != last_parameters_) {
-    state_of_last_ = state_.of(parameters).sum();
-    last_parameters_ = parameters;
-  }
-  return state_of_last_ + fixed + most_section_buffers(state_, first, end, parameters_of);
+  // The upper bits of a product with an odd number differ where the lower ones of counts do not.
+  const auto hash = static_cast<std::uint64_t>(parameters.all) * 0x9e3779b97f4a7c15u;
+  KnownState& known = known_states_[hash >> 60];
+  if (parameters != known.parameters) known = {parameters, state_.of(parameters).sum()};
+  return known.bytes + fixed + most_section_buffers(state_, first, end, parameters_of);
 }
 
 std::int64_t StageMemory::buffers(int stage, int first, int end) const {
@@ -276,7 +279,6 @@ Bytes StageMemory::total(int stage, int first, int end) const {
 Bytes StageMemory::total_of_rank(std::size_t rank, const std::vector<int>& cuts) const {
   const auto stages = held_.stages_of(rank);
   const std::size_t per_copy = cuts.size() - 1;
-  constexpr std::size_t kFew = 8;
   std::array<Run, kFew> few;
   std::vector<Run> many(stages.size() > kFew ? stages.size() : 0);
   const std::span<Run> runs =
@@ -306,14 +308,31 @@ Bytes StageMemory::total_of_runs(std::size_t rank, std::span<const Run> runs) co
   for (const auto& [a, b] : held_.overlaps(rank)) {
     working = std::max(working, working_of(runs[a]) + working_of(runs[b]));
   }
-  std::int64_t peak = 0;
+  return Bytes{kept + fullest(rank, runs) + working} + reserve_[static_cast<int>(rank)];
+}
+
+// The activations of a rank where they take most.
+std::int64_t StageMemory::fullest(std::size_t rank, std::span<const Run> runs) const {
+  std::int64_t most = 0;
+  std::array<Less, kFew> few;  // of one full micro-batch
+  const bool known = !has_short_last() && runs.size() <= kFew;
+  const SectionSums& sums = sums_[static_cast<int>(rank)];
+  for (std::size_t c = 0; known && c < runs.size(); ++c) {
+    few[c] = {part(sums.stash, runs[c].first, runs[c].end),
+              part(sums.weight_stash, runs[c].first, runs[c].end)};
+  }
   for (std::size_t i = 0; i < held_.peaks(rank); ++i) {
     const auto counts = held_.peak(rank, i);
     std::int64_t held = 0;
-    for (std::size_t c = 0; c < runs.size(); ++c) held += activations(rank, counts[c], runs[c]);
-    peak = std::max(peak, held);
+    for (std::size_t c = 0; known && c < runs.size(); ++c) {
+      held += counts[c].stash * few[c].stash + counts[c].weight_stash * few[c].weight_stash;
+    }
+    for (std::size_t c = 0; !known && c < runs.size(); ++c) {
+      held += activations(rank, counts[c], runs[c]);
+    }
+    most = std::max(most, held);
   }
-  return Bytes{kept + peak + working} + reserve_[static_cast<int>(rank)];
+  return most;
 }
 
 Bytes StageMemory::added_at(std::size_t rank, std::size_t peak, std::size_t chunk, Run run) const {

@@ -2,6 +2,9 @@
 // a rank keeps for the whole step. docs/cost_model.md, "Memory".
 #pragma once
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -71,6 +74,7 @@ class StageMemory : public StageLimit {
   // bound of whatever they come to hold where memory is monotone.
   struct Run {
     int first = 0, end = 0;
+    bool operator==(const Run&) const = default;
   };
   [[nodiscard]] Bytes total_of_runs(std::size_t rank, std::span<const Run> runs) const;
   // The peak with most activations.
@@ -130,6 +134,7 @@ class StageMemory : public StageLimit {
   [[nodiscard]] std::int64_t state(int first, int end) const;
   [[nodiscard]] std::int64_t sum_of_state(int first, int end) const;
   [[nodiscard]] std::int64_t peak(int stage, int first, int end) const;
+  [[nodiscard]] std::int64_t fullest(std::size_t rank, std::span<const Run> runs) const;
   [[nodiscard]] std::int64_t activations(std::size_t rank, const Held& held, Run run) const;
   [[nodiscard]] std::int64_t buffers(int stage, int first, int end) const;
   // Any rank where all are alike.
@@ -148,9 +153,13 @@ class StageMemory : public StageLimit {
   bool monotone_;
   mutable std::vector<std::int64_t> states_;  // by first and end; less than 0: not known yet
   mutable LeastSection least_section_;        // of the rank that asked last
-  // What was asked for last: stages of one length mostly follow each other.
-  mutable HeldParameters last_parameters_{-1, -1};
-  mutable std::int64_t state_of_last_ = 0;
+  // What was asked for last: stages have few lengths, and ask in turn.
+  struct KnownState {
+    HeldParameters parameters{-1, -1};
+    std::int64_t bytes = 0;
+  };
+  static constexpr std::size_t kKnownStates = 16;
+  mutable std::array<KnownState, kKnownStates> known_states_;  // by a hash of the parameters
 };
 
 }  // namespace penstock

@@ -66,10 +66,13 @@ class Greedy {
   // that comes out need not be the smallest.
   [[nodiscard]] std::int64_t bottleneck(std::int64_t longest_section) const {
     std::int64_t low = longest_section;
+    std::int64_t enough = kInfinite;
     if (problem_.prefix_of_stage.empty()) {
       low = std::max(low, (time(0, 0, sections_) + problem_.stages - 1) / problem_.stages);
+      // Without limits stages that may take the mean and one section more take at least the mean.
+      if (problem_.limit == nullptr) enough = low + longest_section;
     }
-    std::int64_t high = run(kInfinite).slowest;
+    std::int64_t high = run(enough).slowest;
     while (low < high) {
       const std::int64_t middle = low + (high - low) / 2;
       const Pass pass = run(middle);

@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <limits>
 
+#include "search/schedule_memo.h"
 #include "simulator/merge_liveness.h"
 #include "simulator/schedules/schedules.h"
 
@@ -37,6 +38,14 @@ std::vector<MicroBatchRun> runs_of(const Batch& batch, const ReplicaBatch& repli
     runs.push_back({run.count, micro_batch});
   }
   return runs;
+}
+
+using MadeSchedule = std::shared_ptr<const Schedule>;
+MadeSchedule schedule_of(const Plan& plan, int micro_batches, ScheduleMemo* memo) {
+  const ScheduleKind* kind = find_schedule(plan.schedule);
+  const ScheduleShape shape = shape_of(plan, micro_batches);
+  if (memo != nullptr && kind != nullptr) return memo->get(*kind, shape);
+  return std::make_shared<const Schedule>(make_schedule(plan.schedule, shape));
 }
 
 std::vector<MicroBatch> written_out(const std::vector<MicroBatchRun>& runs) {
@@ -143,14 +152,16 @@ std::vector<RolledInput> rolled_inputs(const Plan& plan) {
   return inputs;
 }
 
-PlanSchedules schedules_of(const Plan& plan) {
+PlanSchedules schedules_of(const Plan& plan, ScheduleMemo* memo) {
   PlanSchedules result;
   const auto loads = replica_loads(plan);
   result.pipelines = rolled_inputs(plan);
   result.schedules.reserve(loads.size());  // `pipelines` points into it
   for (std::size_t p = 0; p < loads.size(); ++p) {
-    result.schedules.push_back(
-        make_schedule(plan.schedule, shape_of(plan, loads[p].micro_batches)));
+    const ScheduleShape shape = shape_of(plan, loads[p].micro_batches);
+    const bool kept = memo != nullptr && ScheduleMemo::keeps(*find_schedule(plan.schedule), shape);
+    result.schedules.push_back(kept ? *schedule_of(plan, loads[p].micro_batches, memo)
+                                    : make_schedule(plan.schedule, shape));
     result.pipelines[p].schedule = &result.schedules.back();
   }
   return result;
@@ -241,22 +252,21 @@ int counted_micro_batches(const ScheduleKind& kind, const Plan& plan, int micro_
   return enough + (micro_batches - enough) % period;
 }
 
-Schedule schedule_of(const Plan& plan, int micro_batches) {
-  return make_schedule(plan.schedule, shape_of(plan, micro_batches));
-}
-Schedule counted_schedule(const Plan& plan) {
-  return schedule_of(plan, counted_micro_batches(plan));
+MadeSchedule counted_schedule(const Plan& plan, ScheduleMemo* memo = nullptr) {
+  return schedule_of(plan, counted_micro_batches(plan), memo);
 }
 
 // Of a replica with so many micro-batches; `counted`: as many as tell what it holds.
-WaitingReceives waiting_of(const Plan& plan, int micro_batches, const Schedule& counted) {
+WaitingReceives waiting_of(const Plan& plan, int micro_batches, const Schedule& counted,
+                           ScheduleMemo* memo = nullptr) {
   const ScheduleKind& kind = *find_schedule(plan.schedule);
   const int telling = std::min(enough_micro_batches(kind, plan, micro_batches), micro_batches);
-  WaitingReceives waiting =
-      waiting_receives(telling == counted.micro_batches ? counted : schedule_of(plan, telling));
+  WaitingReceives waiting = telling == counted.micro_batches
+                                ? waiting_receives(counted)
+                                : waiting_receives(*schedule_of(plan, telling, memo));
   if (kind.holds_all_micro_batches && telling > plan.pipeline) {
     const int more = micro_batches - telling;
-    const WaitingReceives one_more = waiting_receives(schedule_of(plan, telling + 1));
+    const WaitingReceives one_more = waiting_receives(*schedule_of(plan, telling + 1, memo));
     grow(waiting.activations, one_more.activations, more);
     grow(waiting.gradients, one_more.gradients, more);
   }
@@ -292,17 +302,17 @@ int counted_of_fewer(const Plan& plan) {
   return may_hold_more(kind, plan, fewer) ? counted_micro_batches(kind, plan, fewer) : 0;
 }
 
-HeldCounts least_held_of(const Plan& plan) { return least_held(counted_schedule(plan)); }
+HeldCounts least_held_of(const Plan& plan) { return least_held(*counted_schedule(plan)); }
 
 HeldCounts exactly_held_of(const Plan& plan) { return PlanCounts(plan).exact(); }
 
 std::vector<RankLiveness> liveness_of(const Plan& plan) {
-  const Schedule counted = counted_schedule(plan);
+  const MadeSchedule counted = counted_schedule(plan);
   std::vector<RankLiveness> ranks =
-      liveness(counted, waiting_of(plan, first_load(plan).micro_batches, counted));
+      liveness(*counted, waiting_of(plan, first_load(plan).micro_batches, *counted));
   if (const int fewer = counted_of_fewer(plan); fewer > 0) {
-    const Schedule other = schedule_of(plan, fewer);
-    merge_liveness(ranks, liveness(other, waiting_of(plan, fewer_micro_batches(plan), other)));
+    const MadeSchedule other = schedule_of(plan, fewer, nullptr);
+    merge_liveness(ranks, liveness(*other, waiting_of(plan, fewer_micro_batches(plan), *other)));
   }
   return ranks;
 }
@@ -316,17 +326,18 @@ std::vector<RankLiveness> liveness_of(const PlanSchedules& schedules) {
 }
 
 const Schedule& PlanCounts::schedule() {
-  if (!schedule_) schedule_ = counted_schedule(plan_);
+  if (!schedule_) schedule_ = counted_schedule(plan_, memo_);
   return *schedule_;
 }
 HeldCounts PlanCounts::least() { return least_held(schedule()); }
 HeldCounts PlanCounts::exact() {
-  const WaitingReceives waiting = waiting_of(plan_, first_load(plan_).micro_batches, schedule());
+  const WaitingReceives waiting =
+      waiting_of(plan_, first_load(plan_).micro_batches, schedule(), memo_);
   const int fewer = counted_of_fewer(plan_);
   if (fewer == 0) return exactly_held(schedule(), waiting);
-  const Schedule other = schedule_of(plan_, fewer);
-  const WaitingReceives of_other = waiting_of(plan_, fewer_micro_batches(plan_), other);
-  const std::array<CountedReplica, 2> replicas{{{schedule(), waiting}, {other, of_other}}};
+  const MadeSchedule other = schedule_of(plan_, fewer, memo_);
+  const WaitingReceives of_other = waiting_of(plan_, fewer_micro_batches(plan_), *other, memo_);
+  const std::array<CountedReplica, 2> replicas{{{schedule(), waiting}, {*other, of_other}}};
   return exactly_held(replicas);
 }
 

@@ -1,7 +1,7 @@
 // The Program of a Plan: its distinct pipelines, their micro-batches, and what ends the step.
 #pragma once
 
-#include <optional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -16,6 +16,8 @@
 
 namespace penstock {
 
+class ScheduleMemo;
+
 // Why the plan's schedule cannot be generated; empty when it can.
 std::string why_no_program(const Plan& plan);
 
@@ -24,7 +26,8 @@ struct PlanSchedules {
   std::vector<Schedule> schedules;
   std::vector<RolledInput> pipelines;  // they point into `schedules`
 };
-PlanSchedules schedules_of(const Plan& plan);
+// `memo`: has some of them, and keeps others; may be null.
+PlanSchedules schedules_of(const Plan& plan, ScheduleMemo* memo = nullptr);
 // The micro-batches of every distinct pipeline, without a schedule.
 std::vector<RolledInput> rolled_inputs(const Plan& plan);
 
@@ -56,10 +59,11 @@ int counted_micro_batches(const Plan& plan);
 HeldCounts exactly_held_of(const Plan& plan);
 int counted_of_fewer(const Plan& plan);
 
-// For both kinds of counts of one plan: the schedule that they are counted on is made once.
+// For both kinds of counts of one plan: the schedule that they are counted on is made once, or
+// taken from the memo if there is one.
 class PlanCounts {
  public:
-  explicit PlanCounts(const Plan& plan) : plan_(plan) {}
+  explicit PlanCounts(const Plan& plan, ScheduleMemo* memo = nullptr) : plan_(plan), memo_(memo) {}
   [[nodiscard]] HeldCounts least();
   [[nodiscard]] HeldCounts exact();
 
@@ -67,7 +71,8 @@ class PlanCounts {
   const Schedule& schedule();
 
   const Plan& plan_;
-  std::optional<Schedule> schedule_;
+  ScheduleMemo* memo_;
+  std::shared_ptr<const Schedule> schedule_;
 };
 
 }  // namespace penstock

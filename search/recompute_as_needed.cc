@@ -100,29 +100,32 @@ Bytes RecomputeAsNeeded::total(std::size_t rank, const std::vector<int>& cuts,
                                const std::vector<int>& counts) const {
   const auto stages = held_.stages_of(rank);
   const int r = static_cast<int>(rank);
+  struct OfStage {
+    std::int64_t working, stash, weight_stash;  // of one micro-batch
+  };
   constexpr std::size_t kFew = 8;
-  std::array<Run, kFew> few;
-  std::vector<Run> many(stages.size() > kFew ? stages.size() : 0);
-  const std::span<Run> runs =
-      many.empty() ? std::span<Run>(few).first(stages.size()) : std::span<Run>(many);
+  std::array<OfStage, kFew> few;
+  std::vector<OfStage> many(stages.size() > kFew ? stages.size() : 0);
+  const std::span<OfStage> chunks =
+      many.empty() ? std::span<OfStage>(few).first(stages.size()) : std::span<OfStage>(many);
   std::int64_t kept = 0;
   std::int64_t working = 0;
   for (std::size_t c = 0; c < stages.size(); ++c) {
     const std::size_t s = index(stages[c] % plan_.stages_per_copy());
-    runs[c] = {cuts[s], cuts[s] + counts[s], cuts[s + 1]};
+    const Run run{cuts[s], cuts[s] + counts[s], cuts[s + 1]};
+    chunks[c] = {working_of(r, run), stash_of(r, run, false), stash_of(r, run, true)};
     kept += memory_.for_the_step(stages[c], cuts[s], cuts[s + 1]).count;
-    working = std::max(working, working_of(r, runs[c]));
+    working = std::max(working, chunks[c].working);
   }
   for (const auto& [a, b] : held_.overlaps(rank)) {
-    working = std::max(working, working_of(r, runs[a]) + working_of(r, runs[b]));
+    working = std::max(working, chunks[a].working + chunks[b].working);
   }
   std::int64_t peak = 0;
   for (std::size_t i = 0; i < held_.peaks(rank); ++i) {
     const auto held = held_.peak(rank, i);
     std::int64_t sum = 0;
-    for (std::size_t c = 0; c < runs.size(); ++c) {
-      sum += held[c].stash * stash_of(r, runs[c], false) +
-             held[c].weight_stash * stash_of(r, runs[c], true);
+    for (std::size_t c = 0; c < chunks.size(); ++c) {
+      sum += held[c].stash * chunks[c].stash + held[c].weight_stash * chunks[c].weight_stash;
     }
     peak = std::max(peak, sum);
   }

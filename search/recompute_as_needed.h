@@ -73,6 +73,7 @@ class RecomputeAsNeeded {
     std::span<const std::size_t> ranks;
   };
   struct Reach;
+  class StageRoom;
   struct Pass;
   class RankBytes;
 
@@ -107,6 +108,8 @@ class RecomputeAsNeeded {
   [[nodiscard]] std::int64_t time(int stage, int first, int end) const;
   [[nodiscard]] Reach reach(int stage, int first, int most, std::int64_t bottleneck) const;
   [[nodiscard]] Pass run(std::int64_t bottleneck) const;
+  [[nodiscard]] int furthest(int stage, int first, int most) const;
+  [[nodiscard]] bool fits_with_some_cuts() const;
   [[nodiscard]] std::vector<int> earliest_cuts(std::int64_t bottleneck) const;
 
   const RecomputeSums& sums_;

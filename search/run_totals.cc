@@ -30,6 +30,7 @@ RunTotals::Chunk RunTotals::with_run(const Chunk& before, StageMemory::Run run) 
 
 void RunTotals::set(std::size_t chunk, StageMemory::Run run) {
   Chunk& now = chunks_[chunk];
+  if (run == now.run) return;
   const Chunk then = with_run(now, run);
   const std::int64_t stash = then.stash - now.stash;
   const std::int64_t weight_stash = then.weight_stash - now.weight_stash;

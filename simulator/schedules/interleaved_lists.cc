@@ -52,19 +52,41 @@ class InterleavedList {
   struct Entry {
     int chunk, micro_batch;
   };
+  // A walk along the table: the next entry takes no division.
+  struct Walk {
+    long at = -2;  // of the entry, which lies in the group that begins so
+    Entry entry{};
+    int begin = 0, size = 0;
+  };
   static int padded(int micro_batches, int group) {
     return (micro_batches + group - 1) / group * group;
   }
   // Groups before the last are full.
-  [[nodiscard]] Entry entry_of(long at) const {
+  [[nodiscard]] Walk found(long at) const {
     const long full = static_cast<long>(rule_.group) * shape_.chunks;
     const int begin = static_cast<int>(at / full) * rule_.group;
     const int size = std::min(rule_.group, counted_ - begin);
     const int within = static_cast<int>(at - static_cast<long>(begin) * shape_.chunks);
-    return {within / size, begin + within % size};
+    return {at, {within / size, begin + within % size}, begin, size};
   }
-  [[nodiscard]] Entry backward_entry_of(long at) const {
-    const Entry entry = entry_of(at);
+  [[nodiscard]] Entry entry_of(Walk& walk, long at) const {
+    if (at != walk.at + 1) {
+      walk = found(at);
+      return walk.entry;
+    }
+    ++walk.at;
+    Entry& entry = walk.entry;
+    if (++entry.micro_batch < walk.begin + walk.size) return entry;
+    if (++entry.chunk == shape_.chunks) {
+      entry.chunk = 0;
+      walk.begin += walk.size;
+      walk.size = std::min(rule_.group, counted_ - walk.begin);
+    }
+    entry.micro_batch = walk.begin;
+    return entry;
+  }
+  [[nodiscard]] Entry backward_entry_of(Walk& walk, long at) const {
+    const Entry entry = entry_of(walk, at);
     return {shape_.chunks - 1 - entry.chunk, entry.micro_batch};
   }
 
@@ -79,16 +101,19 @@ class InterleavedList {
     }
   }
   void add_overlap(long forward, long backward) {
-    const Entry f = entry_of(forward), b = backward_entry_of(backward);
+    const Entry f = entry_of(forwards_, forward), b = backward_entry_of(backwards_, backward);
     lists_.add_overlap(stage_of(f), f.micro_batch, stage_of(b), b.micro_batch);
   }
-  void add_forward(long at) { add(ActionKind::kForward, entry_of(at)); }
+  void add_forward(long at) { add(ActionKind::kForward, entry_of(forwards_, at)); }
   void add_backward(long at) {
     const bool split = rule_.weight_delay.has_value();
-    add(split ? ActionKind::kInputGradient : ActionKind::kFusedBackward, backward_entry_of(at));
+    add(split ? ActionKind::kInputGradient : ActionKind::kFusedBackward,
+        backward_entry_of(backwards_, at));
     if (split && at >= delay_) add_weight_gradient(at - delay_);
   }
-  void add_weight_gradient(long at) { add(ActionKind::kWeightGradient, backward_entry_of(at)); }
+  void add_weight_gradient(long at) {
+    add(ActionKind::kWeightGradient, backward_entry_of(weights_, at));
+  }
   void add(ActionKind kind, const Entry& entry) {
     if (entry.micro_batch < shape_.micro_batches) {
       lists_.add(kind, stage_of(entry), entry.micro_batch);
@@ -105,6 +130,7 @@ class InterleavedList {
   int counted_;  // micro-batches, those that only fill the last group included
   long total_;   // entries of a table
   long delay_;
+  Walk forwards_, backwards_, weights_;
 };
 
 }  // namespace

@@ -47,6 +47,13 @@ class ListBuilder {
 
   void end_of_rank() {
     close_block();
+    // Ranks have about as many actions as the first.
+    if (schedule_.begin.size() == 1) {
+      const auto ranks = static_cast<std::size_t>(schedule_.ranks);
+      schedule_.actions.reserve(schedule_.actions.size() * ranks);
+      schedule_.blocks.reserve(schedule_.blocks.size() * ranks);
+      schedule_.begin.reserve(ranks + 1);
+    }
     schedule_.begin.push_back(schedule_.blocks.size());
   }
   Schedule finish() { return std::move(schedule_); }

@@ -42,6 +42,23 @@ TEST_CASE("then the slower half goes, and with it whatever is slower than the re
   CHECK(others.sorted().back().step_time == Duration{1023});
 }
 
+// The half of 2,048 goes again when 1,024 have come, be they there or only counted.
+TEST_CASE("contenders that are too slow are counted as if they were there") {
+  Contenders added(false), counted(false);
+  for (Contenders* contenders_of : {&added, &counted}) {
+    contenders_of->add(contenders(1000, 2048, 1, 1));  // 1000 .. 2023 ns stay
+    contenders_of->add(contenders(0, 1000, 1, 2));
+    CHECK(contenders_of->slowest() == Duration{2023});
+  }
+  added.add(contenders(5000, 24, 1, 3));
+  counted.add({}, 24);
+  for (Contenders* contenders_of : {&added, &counted}) {
+    CHECK(contenders_of->slowest() == Duration{1023});  // 0 .. 999 of the second, and 24 more
+    REQUIRE(contenders_of->sorted().size() == 1024);
+    CHECK(contenders_of->sorted().back().plan.data == 1);
+  }
+}
+
 TEST_CASE("the contenders of a book are of many sizes: none is too slow to be made") {
   Contenders kept(true);
   kept.add(contenders(0, 2048, 1, 1));

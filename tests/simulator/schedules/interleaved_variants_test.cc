@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <string>
+#include <vector>
 
 #include <doctest/doctest.h>
 
@@ -37,6 +38,54 @@ TEST_CASE("interleaved zero bubble delays the weight gradients of rank r by r") 
   CHECK(text_of(schedule, 3) ==
         "3F0 3F1 3F2 3F3 7F0 7I0 7F1 7I1 7F2 7I2 7F3 7I3 7W0 3I0 7W1 3I1 7W2 3I2 7W3 3I3 3W0 3W1 "
         "3W2 3W3");
+}
+
+// Groups, in each the chunks, in each of these its micro-batches; of the chunks backwards take the
+// last one first.
+std::vector<ComputeAction> table_of(ActionKind kind, const ScheduleShape& shape, int group,
+                                    int rank) {
+  std::vector<ComputeAction> table;
+  for (int begin = 0; begin < shape.micro_batches; begin += group) {
+    for (int chunk = 0; chunk < shape.chunks; ++chunk) {
+      const int end = std::min(begin + group, shape.micro_batches);
+      const int taken = kind == ActionKind::kForward ? chunk : shape.chunks - 1 - chunk;
+      for (int m = begin; m < end; ++m) {
+        table.push_back({kind, false,
+                         StageId{static_cast<std::uint16_t>(taken * shape.ranks + rank)},
+                         MicroBatchId{static_cast<std::uint32_t>(m)}});
+      }
+    }
+  }
+  return table;
+}
+
+TEST_CASE("every kind of action follows the table of groups, chunks and micro-batches") {
+  int seen = 0;
+  for (const char* name : {"interleaved", "interleaved-zb", "grouped-interleaved"}) {
+    const bool is_grouped = name[0] == 'g';
+    for (const int p : {2, 3, 5}) {
+      for (const int v : {2, 3}) {
+        for (int m = 1; m <= 4 * p; ++m) {
+          const ScheduleShape shape{p, v, m, is_grouped ? p : 0};
+          if (!why_not(name, shape).empty()) continue;
+          const int group = is_grouped ? p : m / std::max(1, m / p);
+          const Schedule schedule = make_schedule(name, shape);
+          for (int rank = 0; rank < p; ++rank) {
+            for (const ActionKind kind :
+                 {ActionKind::kForward, ActionKind::kInputGradient, ActionKind::kWeightGradient,
+                  ActionKind::kFusedBackward}) {
+              std::vector<ComputeAction> actions = schedule.list(rank);
+              std::erase_if(actions, [&](const ComputeAction& one) { return one.kind != kind; });
+              if (actions.empty()) continue;
+              CHECK(actions == table_of(kind, shape, group, rank));
+              ++seen;
+            }
+          }
+        }
+      }
+    }
+  }
+  CHECK(seen > 1000);
 }
 
 // W <= F and W <= I; all can be divided by 2, 3 and 4.
