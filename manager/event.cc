@@ -64,9 +64,9 @@ struct Words {
   }
   std::string operator()(const CommandGiven& e) const {
     // A signal has no id but its name and time.
-    const std::string id = e.id.starts_with(e.who) ? "" : e.id + " ";
-    return "command " + id + "of " + e.who + ": " + std::string(name_of(e.kind)) +
-           (e.machine.empty() ? "" : " " + e.machine);
+    const std::string id = e.id.starts_with(e.who) ? "" : " (id " + e.id + ")";
+    return "command of " + e.who + ": " + std::string(name_of(e.kind)) +
+           (e.machine.empty() ? "" : " " + e.machine) + id;
   }
 };
 

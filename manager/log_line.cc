@@ -17,7 +17,8 @@ bool is_said(const LogEntry& entry) {
 std::string log_line(const LogEntry& entry) {
   constexpr std::size_t kDate = 11, kClock = 8;  // of "2026-11-28T13:58:30.731Z"
   std::string line = to_text(entry.at).substr(kDate, kClock) + ' ' + entry.decision + ": ";
-  if (!is_said(entry)) line += entry.event + ". ";
+  // The id of a command is 32 digits, for decisions.jsonl.
+  if (!is_said(entry)) line += entry.event.substr(0, entry.event.find(" (id ")) + ". ";
   return line + entry.reason;
 }
 

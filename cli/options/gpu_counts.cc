@@ -129,6 +129,11 @@ void refuse_device_names(std::string_view option, const std::string& text) {
   if (const std::string counted = with_options(option, text); !counted.empty()) {
     bad_option(option, what, "write " + counted);
   }
+  if (option == kNodes) {
+    bad_option(option, what,
+               "write --nodes 8; nodes of several types are counted as --cluster FILE --nodes "
+               "a100-40gb=2,v100-16gb=4, with the device types of the cluster file");
+  }
   bad_option(option, what,
              "write --device h100-sxm --gpus 64 for one type; GPUs of several types are a cluster "
              "file: --cluster FILE (data/clusters/a100-40gb-2x4-v100-16gb-4x4.json is an example), "

@@ -28,6 +28,7 @@ TEST_CASE("nodes count in the order of the cluster, whatever they hold") {
   CHECK(gpus_of_nodes("1..4", uneven()) == "8,16,24,28");
   CHECK(gpus_of_nodes("4,1", uneven()) == "8,28");
   CHECK(refusal("5", uneven()).find("--nodes: 5 is more than the cluster has") == 0);
+  CHECK(refusal("2 foo", uneven()).find("write --nodes 8;") != std::string::npos);
   CHECK(refusal("3..2", uneven()).find("--nodes: '3..2' ends before it begins") == 0);
   CHECK(refusal("0", uneven()).find("--nodes") == 0);
 }

@@ -38,7 +38,12 @@ TEST_CASE("a command of a signal is not named twice") {
   CHECK(words_of(command) == "command of SIGTERM: stop");
   command.id = "8c1f";
   command.who = "console";
-  CHECK(words_of(command) == "command 8c1f of console: stop");
+  CHECK(words_of(command) == "command of console: stop (id 8c1f)");
+}
+
+TEST_CASE("a line does not show the id of a command, which the log keeps") {
+  CHECK(log_line(entry_of("command of console: stop (id 8c1f)", "stop", "The ranks exit.")) ==
+        "13:58:30 stop: command of console: stop. The ranks exit.");
 }
 
 }  // namespace
