@@ -93,7 +93,7 @@ std::vector<fs::path> folders_of_models() {
   std::vector<fs::path> folders{"data/models"};
   std::error_code error;
   fs::path above = fs::read_symlink("/proc/self/exe", error);
-  constexpr int kLevels = 5;  // build/full/cli/without_torch/penstock, bin/penstock
+  constexpr int kLevels = 5;  // libexec/penstock/penstock-torch-0.1.0, build/full/cli/penstock
   for (int level = 0; !error && level < kLevels && above.has_relative_path(); ++level) {
     above = above.parent_path();
     folders.push_back(above / "share/penstock/models");

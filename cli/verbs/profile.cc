@@ -20,6 +20,7 @@
 #include "cli/options/profile_options.h"
 #include "cli/parts/model_cutpoints.h"
 #include "cli/parts/profiling.h"
+#include "cli/parts/torch_program.h"
 #include "cli/verbs/verbs.h"
 #include "core/files/format.h"
 #include "core/values/json_reader.h"
@@ -396,6 +397,7 @@ Answer run_profile(const Arguments& arguments, Screen screen) {
   options.flag("--json", "print the result as one JSON object, with the raw table of links",
                outputs.json);
   if (auto help = options.parse(arguments, screen)) return help_answer(*help);
+  go_on_with_torch();
 
   ProfileRequest request = given.request(this_machine().processors);
   request.trace = !no_trace;

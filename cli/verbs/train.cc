@@ -22,6 +22,7 @@
 #include "cli/options/train_settings.h"
 #include "cli/parts/checked_job.h"
 #include "cli/parts/jobs_run.h"
+#include "cli/parts/torch_program.h"
 #include "cli/parts/train_request.h"
 #include "cli/verbs/verbs.h"
 #include "core/values/error.h"
@@ -279,7 +280,6 @@ Answer train_jobs(const TrainRequest& request, bool has_plan, TrainingSignals& s
 }  // namespace
 
 Answer run_train(const Arguments& arguments, Screen screen) {
-  TrainingSignals signals;
   TrainRequest request;
   std::optional<std::string> path, book;
   Options options("train PLAN --data FILE [OPTIONS]", kAbout, kExamples);
@@ -306,8 +306,10 @@ Answer run_train(const Arguments& arguments, Screen screen) {
                  "the plan names the model, by the profile that it was made from");
   if (auto help = options.parse(arguments, screen)) return help_answer(*help);
 
-  if (request.settings.jobs())
+  if (request.settings.jobs()) {
+    TrainingSignals signals;
     return train_jobs(request, path.has_value() || book, signals, screen);
+  }
   request.options = request.settings.train_options();
   if (path.has_value() == book.has_value()) {
     throw_bad_input(path ? "--book: a plan file is given as well\nhelp: leave out one of the two"
@@ -317,10 +319,13 @@ Answer run_train(const Arguments& arguments, Screen screen) {
     bad_option("--ranks-of", "a plan file says on which types its ranks are",
                "leave it out, or give a --book that counts device types");
   }
-  if (request.settings.sleeps() && !book) request.settings.refuse_number_of_ranks();
+  const bool sleeps = request.settings.sleeps();
+  if (sleeps && !book) request.settings.refuse_number_of_ranks();
+  if (!sleeps) go_on_with_torch();
+  TrainingSignals signals;
   request.environment = process_environment();
   request.plan = book ? plan_for_ranks(request, *book) : load_plan(*path);
-  if (!request.settings.sleeps()) find_archive_of(request.plan.value, path ? *path : *book);
+  if (!sleeps) find_archive_of(request.plan.value, path ? *path : *book);
   request.plans = {{0, std::make_shared<const PlanFile>(request.plan.value), request.plan.file.path,
                     request.plan.file.hash}};
   add_later_plans(request.settings.later_plans(), request.plans);
@@ -335,7 +340,6 @@ Answer run_train(const Arguments& arguments, Screen screen) {
   const bool launches = part && !has_launcher(request.environment);
   if (!launches) request.place = read_place(request, book.has_value());
   if (book && request.place) leave_out_surplus(request);
-  const bool sleeps = request.settings.sleeps();
   if (sleeps || request.options.transport == TransportKind::kLoopback) {
     machine.refuse("the ranks are threads of one process");
     request.settings.refuse_other_ranks(request.place);

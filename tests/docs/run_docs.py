@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Runs the commands that the documents show, and compares the output where they show it.
 
-    run_docs.py [--measure] [--update] [--without-torch PROGRAM] PROGRAM DOCUMENT.md...
+    run_docs.py [--measure] [--update] PROGRAM DOCUMENT.md...
 
 Every line of a fenced block that starts with "penstock" is a command and must succeed. In a block
 whose commands start with "$ penstock" the lines below a command are its output: each must be there,
@@ -15,8 +15,7 @@ and the files that examples like to name: profile.json and cluster.json (the qui
 commands of earlier blocks only is not run again. Blocks that begin with `penstock profile` measure this machine, which takes minutes,
 and hold it to the prediction, which takes a quiet one: they run with --measure only (the demo goes the
 same way with a smaller model). Blocks that begin with one of the comments in ELSEWHERE need a job that
-runs, or nodes, and are not run here: tests of their verbs have both. Verbs that need no LibTorch are run by the program
-without it, where there is one, since that starts in a tenth of the time.
+runs, or nodes, and are not run here: tests of their verbs have both.
 """
 
 import argparse
@@ -30,7 +29,6 @@ import sys
 import tempfile
 
 TIMEOUT_S = 300
-NEED_TORCH = ("profile", "train", "manage")
 ELSEWHERE = ("# while a job runs", "# on every node", "# after a run", "# with a job file", "# with a plan")
 FENCE = re.compile(r"^```[^\n]*\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 EXAMPLES = {
@@ -62,11 +60,9 @@ def commands_of(block):
     return found
 
 
-def run(programs, command, folder):
+def run(program, command, folder):
     """The output: stdout, and when the exit code is not 0, stderr and a line about the code."""
     arguments = shlex.split(command, comments=True)[1:]
-    needs_torch = any(argument in NEED_TORCH for argument in arguments)
-    program = programs.program if needs_torch or not programs.without_torch else programs.without_torch
     done = subprocess.run([program, *arguments], cwd=folder, stdin=subprocess.DEVNULL,
                           capture_output=True, timeout=TIMEOUT_S, text=True, check=False)
     output = done.stdout
@@ -120,7 +116,7 @@ def rewrite(document, shown, output):
         file.write(text.replace("\n".join(shown), "\n".join(output), 1))
 
 
-def check(programs, document, seen):
+def check(settings, document, seen):
     """How many commands ran, and what was wrong with them; those without output join `seen`."""
     with open(document, encoding="utf-8") as file:
         text = file.read()
@@ -131,20 +127,20 @@ def check(programs, document, seen):
             commands = commands_of(block.group(1))
             if block.group(1).startswith(ELSEWHERE):
                 continue
-            if not programs.measure and commands and commands[0][0].startswith("penstock profile"):
+            if not settings.measure and commands and commands[0][0].startswith("penstock profile"):
                 continue
             if all(shown is None and command in seen for command, shown in commands):
                 continue
             for command, shown in commands:
                 count += 1
-                code, output = run(programs, command, folder)
+                code, output = run(settings.program, command, folder)
                 if shown is None:
                     seen.add(command)
                     if code != 0:
                         wrong.append("\n".join([f"{document}: {command}", *output[-8:]]))
                     continue
                 missing = first_missing(shown, output)
-                if missing is not None and programs.update and "..." not in shown:
+                if missing is not None and settings.update and "..." not in shown:
                     rewrite(document, shown, output)
                 elif missing is not None:
                     difference = difflib.unified_diff(missing, output, "shown", "printed", n=1,
@@ -157,13 +153,12 @@ def main():
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--measure", action="store_true")
     options.add_argument("--update", action="store_true", help="rewrite outputs that are shown whole")
-    options.add_argument("--without-torch", type=os.path.abspath)
     options.add_argument("program", type=os.path.abspath)
     options.add_argument("documents", nargs="+")
-    programs = options.parse_args()
+    settings = options.parse_args()
     failed, seen = False, set()
-    for document in programs.documents:
-        count, wrong = check(programs, document, seen)
+    for document in settings.documents:
+        count, wrong = check(settings, document, seen)
         print(f"{document}: {count} commands, {len(wrong)} wrong")
         for text in wrong:
             print(text)

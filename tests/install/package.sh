@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Usage: package.sh BUILD-FOLDER. Packs the program as a Debian package, unpacks that into an empty
-# folder and runs it there; a static program also with nothing else around it (chroot). Exit 77 where
-# there are no tools to pack with.
+# Usage: package.sh BUILD-FOLDER [TORCH-PROGRAM]. Packs the program as a Debian package, unpacks that into an
+# empty folder and runs it there; a static program also with nothing else around it (chroot). TORCH-PROGRAM
+# is the name of the one that has LibTorch, in builds with it. Exit 77 where there are no tools to pack with.
 set -euo pipefail
-build=$1
+build=$1 torch_program=${2:-}
 command -v dpkg-deb >/dev/null && command -v dpkg-shlibdeps >/dev/null || exit 77
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -26,3 +26,10 @@ else
   "$work/root/usr/bin/penstock" "${question[@]}" >"$work/answer"
 fi
 grep -q Llama "$work/answer"
+
+# From where it was installed, the program finds the one with LibTorch: which misses the plan, and not itself.
+if [[ -n "$torch_program" ]]; then
+  [[ -x "$work/root/usr/libexec/penstock/$torch_program" ]] || { echo "the package has no $torch_program"; exit 1; }
+  "$work/root/usr/bin/penstock" train no-plan.json --data no-data.txt 2>"$work/complaint" && exit 1
+  grep -q "no-plan.json: cannot read this file" "$work/complaint" || { cat "$work/complaint"; exit 1; }
+fi
