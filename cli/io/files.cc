@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <filesystem>
 #include <system_error>
 #include <vector>
@@ -127,9 +128,22 @@ std::string place_of(std::string_view found, std::string_view wanted, const std:
 [[noreturn]] void no_such_file(const std::string& path, std::string_view wanted,
                                std::string_view belongs = "") {
   const std::filesystem::path name(path);
+  if (path.size() > 2 && path[1] == ':' && path[0] != '-' && path[2] != '/' &&
+      std::isalpha(static_cast<unsigned char>(path[0])) != 0) {
+    throw Error(
+        ErrorKind::kMissingResource,
+        fmt::format("{}: cannot read this file: No such file or directory\nhelp: a path of "
+                    "Windows is written with / here, and in WSL as /mnt/{}/...; a shell "
+                    "takes backslashes away",
+                    path, static_cast<char>(std::tolower(static_cast<unsigned char>(path[0])))));
+  }
   const bool is_model = wanted.empty() || wanted == kProfile || wanted == kConfig;
-  std::string help = near_file(path, wanted != kText, is_model,
-                               wanted.starts_with("penstock.") && !is_model ? wanted : "");
+  const FileKind kind = is_model ? kind_of_text(path, "") : FileKind{};
+  std::string help =
+      kind.words == "a file of weights" ? std::string(kind.use) + "; give that file" : "";
+  if (help.empty())
+    help = near_file(path, wanted != kText, is_model,
+                     wanted.starts_with("penstock.") && !is_model ? wanted : "");
   const auto slashes = std::count(path.begin(), path.end(), '/');
   const bool is_hub_name = (slashes == 1 || (slashes == 0 && name.extension().empty())) &&
                            name.extension() != ".json" && !path.starts_with('.') &&
@@ -154,7 +168,9 @@ std::string place_of(std::string_view found, std::string_view wanted, const std:
         "h100-sxm assumes nodes of 8";
   }
   if (help.empty() && wanted == kPlan) {
-    help = "a plan is what penstock plan ... -o plan.json writes";
+    const FileKind given = kind_of_text(path, "");
+    help = (given.use.empty() ? "" : std::string(given.use) + "; ") +
+           "a plan is what penstock plan ... -o plan.json writes";
   }
   if (help.empty() && wanted == kBook) help = kHowToBook;
   if (help.empty() && wanted == kJob) help = kHowToJob;

@@ -79,6 +79,14 @@ bool is_variant(const std::string& word) {
   return std::find(kVariants.begin(), kVariants.end(), word) != kVariants.end();
 }
 
+// "Meta-Llama-3-8B", "nvidia-..": who made it is no part of the name here.
+bool is_vendor(const std::string& word) {
+  constexpr std::array<std::string_view, 9> kVendors{"meta",    "facebook",  "nvidia",
+                                                     "google",  "mistralai", "openai",
+                                                     "alibaba", "hf",        "huggingface"};
+  return std::find(kVendors.begin(), kVendors.end(), word) != kVendors.end();
+}
+
 bool are_in_order(const std::vector<std::string>& some, const std::vector<std::string>& all) {
   auto at = all.begin();
   for (const std::string& word : some) {
@@ -167,6 +175,7 @@ ShippedModels shipped_models(const std::string& typed) {
   std::vector<std::string> words =
       words_of((path.extension() == ".json" ? path.stem() : path.filename()).string());
   while (words.size() > 1 && is_variant(words.back())) words.pop_back();
+  while (words.size() > 1 && is_vendor(words.front())) words.erase(words.begin());
   const bool has_name = std::any_of(words.begin(), words.end(), [](const std::string& word) {
     return word.size() > 2 && std::isalpha(static_cast<unsigned char>(word[0])) != 0;
   });

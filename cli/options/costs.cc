@@ -39,6 +39,12 @@ struct Complaint {
   std::string what, help;
 };
 
+// "1 ms" as it is typed.
+std::string without_blank(std::string text) {
+  std::erase(text, ' ');
+  return text;
+}
+
 Complaint complaint_about(const Given& given, bool split) {
   const bool i = given.input_gradient.has_value();
   const bool w = given.weight_gradient.has_value();
@@ -198,22 +204,45 @@ std::string words_of_shapes(const ScheduleCosts& costs) {
                      costs.prices.shapes);
 }
 
-// "f", "fwd" and "forward" are F; of a key of two words the letter is the first one's.
-std::string cost_called(const std::string& typed) {
-  constexpr std::array<std::array<std::string_view, 6>, 7> kNames{
-      {{"F", "f", "fwd", "forward", "tf", "t-f"},
-       {"B", "b", "bwd", "backward", "tb", "t-b"},
-       {"I", "i", "input", "bi", "dgrad", "input-gradient"},
-       {"W", "w", "weight", "bw", "wgrad", "weight-gradient"},
-       {"R", "r", "recompute", "recomputation", "remat", "tr"},
-       {"O", "o", "overlap", "", "", ""},
-       {"C", "c", "comm", "communication", "transfer", "p2p"}}};
-  const std::string word = plain_word(typed);
-  for (const auto& names : kNames) {
-    if (std::find(names.begin() + 1, names.end(), word) != names.end())
-      return std::string(names[0]);
+// Times alone, "1ms,2ms", in the order in which they are usually given; or nothing.
+std::string with_names(const std::string& text, bool split) {
+  const std::vector<std::string> times = parse_list("--cost", text);
+  const std::vector<std::string_view> names =
+      split ? std::vector<std::string_view>{"F", "I", "W", "C"}
+            : std::vector<std::string_view>{"F", "B", "C"};
+  const std::size_t fewest = split ? 3 : 2;
+  if (times.size() < fewest || times.size() > names.size()) return "";
+  std::vector<std::string> pairs;
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    if (!parse_duration(times[i])) return "";
+    pairs.push_back(fmt::format("{}={}", names[i], times[i]));
   }
-  return typed;
+  return joined(pairs, ",");
+}
+
+// "F=1,B=2": all at once, and B in its halves where the schedule divides it.
+void refuse_unitless(const KeyValues& pairs, bool split) {
+  std::vector<std::string> with_unit;
+  std::string first;
+  for (const auto& [typed, value] : pairs) {
+    const bool has_unit = parse_duration(value).has_value() || value == "0";
+    const auto number = parse_decimal_duration(value, TimeUnit::kMilliseconds);
+    if (!has_unit && !number) return;  // a word; its own message says more
+    if (!has_unit && first.empty()) first = cost_called(typed);
+    const std::string key = cost_called(typed);
+    if (split && key == "B" && !has_unit) {
+      const std::string half = to_text(*number / 2);
+      with_unit.push_back(fmt::format("I={0},W={0}", without_blank(half)));
+    } else {
+      with_unit.push_back(fmt::format("{}={}{}", key, value, has_unit ? "" : "ms"));
+    }
+  }
+  if (first.empty()) return;
+  const auto typed = std::find_if(pairs.begin(), pairs.end(), [&](const auto& pair) {
+    return cost_called(pair.first) == first;
+  });
+  bad_option("--cost " + first, fmt::format("'{}' has no unit", typed->second.substr(0, 60)),
+             fmt::format("write --cost {}, or another of ns, us, ms, s", joined(with_unit, ",")));
 }
 
 }  // namespace
@@ -226,10 +255,14 @@ ScheduleCosts parse_costs(const std::vector<std::string>& costs, bool split, int
   std::map<std::string, std::string> as_typed;  // "F" of "forward", for one that is given twice
   const std::string text = joined(costs, ",");
   if (text.find_first_of("=:{") == std::string::npos) {
+    const std::string named = with_names(text, split);
     bad_option("--cost", fmt::format("'{}' is not KEY=VALUE", text.substr(0, 60)),
-               fmt::format("write for example {}", example));
+               named.empty() ? fmt::format("write for example {}", example)
+                             : fmt::format("write --cost {}", named));
   }
-  for (const auto& [typed, value] : parse_key_values("--cost", text)) {
+  const KeyValues pairs = parse_key_values("--cost", text);
+  refuse_unitless(pairs, split);
+  for (const auto& [typed, value] : pairs) {
     const std::string key = cost_called(typed);
     if (const auto [first, is_new] = as_typed.emplace(key, typed); !is_new) {
       bad_option("--cost",

@@ -55,7 +55,9 @@ void refuse_several(const std::string& name, const std::vector<std::string>& kno
   }
   if (name.find(',') != std::string::npos) {
     bad_option("--device", fmt::format("'{}' names several", name),
-               "penstock compare --vary device=" + name + " plans for each of them");
+               fmt::format("penstock compare --vary device={} plans for each of them; GPUs of "
+                           "several types at once are a cluster file: --cluster FILE",
+                           name));
   }
   const auto is_number = [](std::string_view text) {
     return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;

@@ -153,6 +153,23 @@ std::string key_called(std::string_view typed) {
   return "";
 }
 
+std::string cost_called(std::string_view typed) {
+  constexpr std::array<std::array<std::string_view, 6>, 7> kNames{
+      {{"F", "f", "fwd", "forward", "tf", "t-f"},
+       {"B", "b", "bwd", "backward", "tb", "t-b"},
+       {"I", "i", "input", "bi", "dgrad", "input-gradient"},
+       {"W", "w", "weight", "bw", "wgrad", "weight-gradient"},
+       {"R", "r", "recompute", "recomputation", "remat", "tr"},
+       {"O", "o", "overlap", "", "", ""},
+       {"C", "c", "comm", "communication", "transfer", "p2p"}}};
+  const std::string word = plain_word(typed);
+  for (const auto& names : kNames) {
+    if (std::find(names.begin() + 1, names.end(), word) != names.end())
+      return std::string(names[0]);
+  }
+  return std::string(typed);
+}
+
 std::string key_or_word(std::string_view typed) {
   std::string key = key_called(typed);
   return key.empty() ? std::string(typed) : key;

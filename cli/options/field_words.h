@@ -17,6 +17,8 @@ std::string plain_word(std::string_view typed);
 std::string key_called(std::string_view typed);
 // The same; any other word stays what it is.
 std::string key_or_word(std::string_view typed);
+// The key of --cost: F, B, I, W, R, O or C ("fwd", "backward", "p2p"); any other word stays too.
+std::string cost_called(std::string_view typed);
 
 // All spellings of a key, in plain form.
 std::vector<std::string> names_of_key(std::string_view key);

@@ -173,6 +173,17 @@ void add_range(std::string_view option, const std::string& text, std::size_t dot
   for (int gpus = first; gpus <= last; gpus += step) counts.insert(gpus);
 }
 
+// "0,1,2,3" of CUDA_VISIBLE_DEVICES.
+void refuse_ids(std::string_view option, const std::string& text) {
+  if (option != kGpus || !text.starts_with("0,")) return;
+  const std::vector<std::string> ids = parse_list(option, text);
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (ids[i] != std::to_string(i)) return;
+  }
+  bad_option(option, fmt::format("'{}' are the numbers of devices", text.substr(0, kLongestShown)),
+             fmt::format("write how many there are: --gpus {}", ids.size()));
+}
+
 }  // namespace
 
 std::optional<std::vector<int>> gpu_counts(const std::string& typed, std::string_view option,
@@ -187,6 +198,7 @@ std::optional<std::vector<int>> gpu_counts(const std::string& typed, std::string
   if (text.find(',') == std::string::npos && text.find(kDots) == std::string::npos) {
     return std::nullopt;
   }
+  refuse_ids(option, text);
   std::set<int> counts;
   for (const std::string& part : parse_list(option, text)) {
     require_as_written(option, part);

@@ -255,7 +255,10 @@ Layout parse_layout(std::string_view option, std::string_view text) {
       std::replace(pairs.begin(), pairs.end(), ',', ' ');
       if (!pairs.empty()) {
         bad_option(option, "it is not written as KEY=VALUE ...",
-                   fmt::format("write \"{}\"", pairs));
+                   fmt::format("write \"{}\"{}", pairs,
+                               option == "--layout" && pairs.find("gbs=") == std::string::npos
+                                   ? ", and gbs=N, the samples of a step, with them"
+                                   : ""));
       }
       if (word.starts_with("bs") || word.starts_with("batch")) unknown_key(option, word);
       bad_option(option, fmt::format("'{}' is not KEY=VALUE", word.substr(0, 60)),

@@ -13,6 +13,8 @@
 namespace penstock {
 namespace {
 
+constexpr std::size_t kLongestNumber = 12;
+
 std::string without_blanks(std::string_view text) {
   std::string result;
   for (const char c : text) {
@@ -54,9 +56,17 @@ MeasuredRun parse_run(const std::string& text, const PlanInputs& inputs,
                       const MeasuredDefaults& defaults) {
   const std::size_t colon = text.find(':');
   if (colon == std::string::npos) {
-    bad_option(kMeasured, fmt::format("'{}' has no step time", text.substr(0, 60)),
-               "write the configuration, a colon and the time of a step, for example "
-               "\"TP=4 PP=4 mbs=1 gbs=128: 14.66s\"");
+    const bool is_number = !text.empty() && text.size() <= kLongestNumber &&
+                           text.find_first_not_of("0123456789.") == std::string::npos;
+    const bool is_time = parse_duration(text).has_value();
+    bad_option(kMeasured,
+               is_number || is_time ? fmt::format("'{}' does not say of which configuration", text)
+                                    : fmt::format("'{}' has no step time", text.substr(0, 60)),
+               fmt::format("write the configuration, a colon and the time of a step, for example "
+                           "\"TP=4 PP=4 mbs=1 gbs=128: {}\"",
+                           is_number ? text + "s"
+                           : is_time ? text
+                                     : "14.66s"));
   }
   MeasuredRun run;
   run.name = text.substr(0, colon);

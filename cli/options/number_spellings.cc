@@ -78,8 +78,9 @@ std::string plain_number(std::string_view text) {
     digits.clear();
     factor = 1.0;
   };
+  const bool is_product = text.find_first_of("x*") != std::string_view::npos;  // "2 x 8"
   for (const char c : text) {
-    if (c == '_') continue;
+    if (c == '_' || (c == ' ' && is_product)) continue;
     if (c == 'x' || c == '*') {
       end_factor();
     } else if ((c == 'k' || c == 'K') && factor == 1.0) {

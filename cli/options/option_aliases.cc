@@ -9,8 +9,10 @@
 #include <fmt/format.h>
 
 #include "cli/options/field_words.h"
+#include "cli/options/launch_counts.h"
 #include "cli/options/longest_name.h"
 #include "cli/options/option_readings.h"
+#include "cli/options/unread_options.h"
 #include "core/values/error.h"
 
 namespace penstock {
@@ -30,6 +32,13 @@ bool is_own(const std::string& argument, const Asked& asked) {
   if (asked.has(name)) return true;
   if (argument.starts_with("--") || !asked.has(argument.substr(0, 2))) return false;
   return key_called(std::string_view(name).substr(1)).empty();
+}
+
+const CountsMeant* group_of(const std::string& name, const std::vector<CountsMeant>& counts) {
+  for (const CountsMeant& each : counts) {
+    if (std::find(each.names.begin(), each.names.end(), name) != each.names.end()) return &each;
+  }
+  return nullptr;
 }
 
 }  // namespace
@@ -79,33 +88,45 @@ Arguments in_own_options(const Arguments& arguments, const std::vector<std::stri
                          const std::vector<OptionRemark>& remarks,
                          const std::function<const WordIndex&()>& index) {
   const Asked asked{known, remarks, index};
+  const std::vector<CountsMeant> counts =
+      index ? counts_meant(arguments, asked) : std::vector<CountsMeant>();
   Arguments out;
+  std::vector<UnreadOption> unread;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const std::string& argument = arguments[i];
     if (argument == "--") {
       out.insert(out.end(), arguments.begin() + static_cast<std::ptrdiff_t>(i), arguments.end());
       break;
     }
-    if (!is_option(argument) || is_own(argument, asked)) {
+    const std::size_t equals = argument.find('=');
+    const std::string name = argument.substr(0, equals);
+    const CountsMeant* group = is_option(argument) ? group_of(name, counts) : nullptr;
+    if (group == nullptr && (!is_option(argument) || is_own(argument, asked))) {
       out.push_back(argument);
       continue;
     }
-    const std::size_t equals = argument.find('=');
-    const std::string name = argument.substr(0, equals);
     const bool has_next = i + 1 < arguments.size() && !is_option(arguments[i + 1]);
     const std::string value = equals != std::string::npos ? argument.substr(equals + 1)
                               : has_next                  ? arguments[i + 1]
                                                           : std::string();
-    const auto reading = certain_reading(name, value, asked);
-    if (!reading && !index) {
+    const bool takes_next = !value.empty() && equals == std::string::npos;
+    if (group != nullptr) {
+      unread.push_back({name, value, group->help, out.size(), takes_next, group});
+    } else if (const auto reading = certain_reading(name, value, asked); !reading && !index) {
       out.push_back(argument);
       continue;
+    } else if (reading && !reading->words.empty()) {
+      out.insert(out.end(), reading->words.begin(), reading->words.end());
+      i += takes_next ? 1 : 0;
+      continue;
+    } else {
+      unread.push_back({name, value, reading ? reading->help : best_guess(name, value, asked),
+                        out.size(), takes_next, nullptr});
     }
-    if (!reading) refuse_option(name, best_guess(name, value, asked));
-    if (reading->words.empty()) refuse_option(name, reading->help);
-    out.insert(out.end(), reading->words.begin(), reading->words.end());
-    if (!value.empty() && equals == std::string::npos) ++i;
+    if (!index) refuse_option(name, unread.back().help);
+    i += takes_next ? 1 : 0;
   }
+  if (!unread.empty()) refuse_options(unread, out, asked);
   return out;
 }
 

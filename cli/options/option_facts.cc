@@ -117,6 +117,17 @@ constexpr std::array kRemarks{
            "prices are in US dollars: --usd-per-gpu-hour X",
            "--usd-per-gpu-hour"},
     Remark{{"yaml", "toml", "xml"}, "programs read --json"},
+    Remark{{"show", "open", "view", "display", "browser"},
+           "leave it out: -o FILE writes the picture; open that file",
+           "--window"},
+    Remark{
+        {"start", "end", "from", "to", "begin", "range", "zoom", "xlim", "start-time", "end-time"},
+        "a part of the step is --window start, end or BEGIN..END, for example --window 10ms..20ms",
+        "--window"},
+    Remark{{"batch-size-per-replica", "batch-per-replica", "replica-batch-size"},
+           "which one? --global-batch N is the batch of a replica times DP; --pin mbs=N, the "
+           "micro-batch of one GPU",
+           "--pin"},
     Remark{{"html", "open", "browser", "show", "view"},
            "penstock report plan.json -o report.html writes a page; open it in a browser"},
     Remark{{"perfetto", "chrome", "chrome-trace"},
@@ -160,6 +171,10 @@ constexpr std::array kRemarks{
            "a plan is one file: -o plan.json; penstock export plan.json --to TRAINER -o FOLDER "
            "writes a folder",
            "--baseline"},
+    Remark{{"output-dir", "outdir", "out-dir", "output-folder", "save-dir", "dir", "folder",
+            "target-dir", "directory"},
+           "write -o FOLDER",
+           "--nearest"},
     Remark{{"output-dir", "outdir", "out-dir", "output-folder", "save-dir", "save", "output"},
            "checkpoints go into --checkpoints FOLDER, a line for every step into --log FILE",
            "--checkpoints"},
@@ -431,6 +446,11 @@ constexpr std::array kRemarks{
            "write --pin EP=8,ETP=1",
            "--pin"},
     Remark{{"k"}, "write --top 5", "--top"},
+    Remark{{"checkpoint-interval", "ckpt-interval", "save-interval", "save-steps", "save-freq",
+            "checkpoint-every", "save-every", "checkpoint-frequency", "ckpt-freq"},
+           "leave it out: the interval between checkpoints follows from --mtbf-hours and "
+           "--checkpoint-minutes, with --tokens N",
+           "--checkpoint-minutes"},
     Remark{{"overwrite", "append", "clobber", "replace", "force", "yes"},
            "leave it out: -o FILE writes the file anew",
            "--output"},
@@ -505,7 +525,8 @@ constexpr std::array kRemarks{
            "--kernels"},
     Remark{{"cuda-graphs", "cuda-graph", "cudagraphs", "transformer-engine", "transformer-impl",
             "te", "kernels"},
-           "kernels are not modelled one by one; a step that you measured corrects all times: "
+           "leave it out: kernels are not modelled one by one; a step that you measured corrects "
+           "all times: "
            "--measured \"TP=4 PP=4 mbs=1 gbs=128: 14.66s\"",
            "--measured"},
     Remark{{"deadline", "max-days", "days", "max-cost", "max-usd", "max-price", "cost-limit",
@@ -528,7 +549,8 @@ constexpr std::array kRemarks{
            "--global-batch"},
     // They may be those of a node.
     Remark{{"cost", "price-per-hour", "cost-per-hour", "hourly-cost", "hourly-price", "hourly-rate",
-            "node-price", "node-cost", "price-per-node-hour", "cost-per-node-hour"},
+            "node-price", "node-cost", "price-per-node-hour", "cost-per-node-hour", "spot-price",
+            "usd-per-node-hour", "usd-per-node", "price-per-node"},
            "write --usd-per-gpu-hour X, the price of one GPU",
            "--usd-per-gpu-hour"},
 };
@@ -561,8 +583,9 @@ constexpr std::array kParts{
     Part{{"ac", "remat", "recompute", "checkpointing", "recomputation", "grad-ckpt",
           "activation-checkpoint", "activations-checkpoint", "ckpt-activations"},
          "activation-checkpointing"},
-    Part{{"offload", "offloading"}, "offload"},
+    Part{{"offload", "offloading", "cpu-adam", "cpu-optimizer"}, "offload"},
     Part{{"gantt", "fig", "figure", "chart", "plot", "draw"}, "plot"},
+    Part{{"rope-fusion", "swiglu-fusion", "norm-fusion", "vocab-parallel"}, "cuda-graphs"},
     Part{{"swiglu", "rope", "rotary", "rmsnorm", "layernorm", "norm", "heads", "head", "ffn",
           "vocab", "hidden", "embedding", "embeddings", "num-experts", "intermediate"},
          "layers"},

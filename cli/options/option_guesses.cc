@@ -69,6 +69,10 @@ std::string help_for_denied(const std::string& plain, const Asked& asked) {
 
 // What no flag of a trainer and no option is near: said last.
 std::string help_for_filter(const std::string& plain, const Asked& asked) {
+  if (const std::string own = "--" + plain.substr(std::min<std::size_t>(3, plain.size()));
+      plain.starts_with("no-") && asked.has(own)) {
+    return fmt::format("leave it out: {} is off, or has its default, unless it is written", own);
+  }
   if (!asked.has("--pin")) return "";
   for (const std::string_view no : {"no-", "disable-", "without-"}) {
     if (!plain.starts_with(no) || !asked.has("--schedule")) continue;
@@ -185,7 +189,7 @@ enum Weight {
   kSlip = 125,    // one slip in a long word
   kVerb = 128,    // it is called what another verb is called
   kNumber = 130,  // "--tp2"
-  kArgument = 140,
+  kNamedArgument = 140,
   kValue = 150,  // its value is a choice of one option
   kLaunchFile = 160,
   kQuoted = 170,
@@ -245,8 +249,9 @@ class Guesses {
           "costs are one option, with commas: --cost F=10ms,B=20ms,C=0.5ms (forward, "
           "backward, one transfer; I and W are the halves of B)");
     }
+    add(kValue, help_for_choice());
     add(kValue, help_for_own_file());
-    add(kArgument, index_.help_for_argument(typed_));
+    add(kNamedArgument, index_.help_for_argument(typed_));
     add(kNumber, help_for_number_behind(plain_, asked_.known, asked_.remarks, index_));
     add(kDenied, help_for_denied(plain_, asked_));
     add(kFilter, help_for_filter(plain_, asked_));
@@ -312,6 +317,24 @@ class Guesses {
     if (meant.front() != "--" + other) {
       add(kOtherNear, "did you mean " + joined(meant, " ") + "?");
     }
+  }
+
+  // "--aws": the value of an option as an option, where only one takes it.
+  [[nodiscard]] std::string help_for_choice() const {
+    constexpr std::array<std::string_view, 7> kVague{"auto", "none",   "full", "all",
+                                                     "on",   "always", "never"};
+    if (plain_.size() < 3 || std::find(kVague.begin(), kVague.end(), plain_) != kVague.end()) {
+      return "";
+    }
+    const OptionRow* found = nullptr;
+    for (const OptionRow& row : index_.rows()) {
+      const bool is_choice =
+          std::find(row.choices.begin(), row.choices.end(), plain_) != row.choices.end();
+      if (row.positional || !is_choice) continue;
+      if (found != nullptr) return "";
+      found = &row;
+    }
+    return found == nullptr ? "" : fmt::format("write {} {}", found->names.back(), plain_);
   }
 
   // "--plan plan.json": a file of Penstock's says what takes it.

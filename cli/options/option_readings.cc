@@ -401,6 +401,10 @@ std::vector<std::string> spellings_of(const std::string& word) {
   return out;
 }
 
+bool is_batch_of_one(std::string_view word) {
+  return is_of_one(word) && is_batch(word) && word.find("token") == std::string_view::npos;
+}
+
 std::optional<OptionReading> certain_reading(const std::string& name, const std::string& value,
                                              const Asked& asked) {
   return Readings(name, value, asked).best();

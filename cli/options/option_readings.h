@@ -39,6 +39,9 @@ std::string best_guess(const std::string& name, const std::string& value, const 
 // without what trainers put around one (use-, num-, -size, -degree), as one or as several.
 std::vector<std::string> spellings_of(const std::string& word);
 
+// Samples that are counted on one GPU: "per-device-train-batch-size".
+bool is_batch_of_one(std::string_view word);
+
 // "4", "0.1".
 bool is_digits(std::string_view text);
 

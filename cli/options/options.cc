@@ -132,6 +132,7 @@ std::optional<std::string> Options::parse(const Arguments& arguments, Screen scr
     }
   }
   refuse_schedule(arguments);
+  refuse_other_file(usage_, arguments);
   const Arguments own = in_own_options(arguments, known_names(), remarks_,
                                        [this]() -> const WordIndex& { return index(); });
   try {

@@ -24,6 +24,8 @@ struct Options::Parser {
   CLI::App app;
 };
 
+// A file of another kind in the first place says more of what was meant than the options do.
+void refuse_other_file(const std::string& usage, const Arguments& arguments);
 // Of a trainer's script where a verb with these options has no place for it.
 std::string help_for_launch_file(const std::string& path, const std::vector<std::string>& known);
 

@@ -14,6 +14,7 @@
 #include "cli/options/field_words.h"
 #include "cli/options/number_spellings.h"
 #include "cli/options/pasted_pairs.h"
+#include "cli/options/schedule_called.h"
 #include "core/values/error.h"
 
 namespace penstock {
@@ -75,6 +76,10 @@ int parse_int(std::string_view option, std::string_view text, int least, int mos
   }
   if (result.ec != std::errc() || result.ptr != end) {
     if (option == "--global-batch") refuse_tokens(option, text);
+    if (option.starts_with("--layout") && (text == "auto" || text == "search" || text == "best")) {
+      bad_option(option, shown(text) + " is not a whole number",
+                 "write a number here; penstock plan searches it");
+    }
     const bool takes_list = option.starts_with("--vary ") || option.size() == 2;
     if (is_range(text) && takes_list) {
       const std::string list = values_in_range(text);
@@ -99,6 +104,12 @@ int parse_int(std::string_view option, std::string_view text, int least, int mos
                                                                              : "write " + unitless);
   }
   if (value < least) bad_option(option, shown(text) + " is too small", help);
+  if (value > most && option == "--global-batch") {
+    bad_option(option, shown(text) + " is too large",
+               fmt::format("samples are counted, {} at most; if tokens were meant: "
+                           "--global-batch-tokens {}",
+                           most, value));
+  }
   if (value > most) bad_option(option, shown(text) + " is too large", help);
   return static_cast<int>(value);
 }
@@ -207,6 +218,24 @@ std::vector<std::string> parse_list(std::string_view option, std::string_view te
 
 namespace {
 
+// "zero 3", "ZeRO-3", "fsdp", "zb-h1", "selective": of which choice they are the value; or nothing.
+std::string pair_of_value(std::string_view text) {
+  std::string word = plain_word(text);
+  std::erase_if(word, [](char c) { return c == ' ' || c == '-'; });
+  if (word == "fsdp" || word == "zero1" || word == "zero2" || word == "zero3") {
+    return "sharding=" + word;
+  }
+  if (word == "selective" || word == "full") return "recompute=" + word;
+  const std::string_view schedule = schedule_spelled(std::string(text));
+  return schedule.empty() ? "" : fmt::format("schedule={}", schedule);
+}
+
+// "sharding=zero3" as an option and its value.
+std::string with_blank(std::string pair) {
+  std::replace(pair.begin(), pair.end(), '=', ' ');
+  return pair;
+}
+
 // "TP=8 PP=4", "TP=8, PP=4" and "TP=8; PP=4" as "TP=8,PP=4".
 std::string in_commas(std::string_view text) {
   std::string out;
@@ -254,6 +283,12 @@ KeyValues parse_key_values(std::string_view option, std::string_view text) {
       }
       if (const std::string pairs = pasted_pairs(text); !pairs.empty()) {
         bad_option(option, shown(text) + " is not KEY=VALUE", "write " + pairs);
+      }
+      if (const std::string pair = pair_of_value(text);
+          !pair.empty() && (option == "--why-not" || option == "--pin")) {
+        bad_option(
+            option, shown(text) + " is not KEY=VALUE",
+            option == "--why-not" ? "write --why-not " + pair : "write --" + with_blank(pair));
       }
       bad_option(option, shown(part) + " is not KEY=VALUE",
                  option == "--cost"      ? "write for example --cost F=10ms,B=20ms,C=0.5ms"

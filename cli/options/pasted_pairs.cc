@@ -25,10 +25,31 @@ std::vector<std::string> words_in(std::string_view text) {
   return words;
 }
 
+// "tp2pp4dp8", "TP8_PP4", "TP8xPP4": letters, then digits, again and again; or nothing.
+std::vector<std::string> words_run_together(std::string_view text) {
+  constexpr std::string_view kDigits = "0123456789", kBetween = "xX_-*. ";
+  std::vector<std::string> words;
+  while (!text.empty()) {
+    const std::size_t digit = text.find_first_of(kDigits);
+    if (digit == std::string_view::npos) return {};
+    std::string_view key = text.substr(0, digit);
+    while (!words.empty() && !key.empty() && key_called(key).empty() &&
+           kBetween.find(key.front()) != std::string_view::npos) {
+      key.remove_prefix(1);
+    }
+    const std::size_t end = std::min(text.find_first_not_of(kDigits, digit), text.size());
+    words.emplace_back(key);
+    words.emplace_back(text.substr(digit, end - digit));
+    text.remove_prefix(end);
+  }
+  return words;
+}
+
 }  // namespace
 
 std::string pasted_pairs(std::string_view text) {
-  const std::vector<std::string> words = words_in(text);
+  std::vector<std::string> words = words_in(text);
+  if (words.size() == 1) words = words_run_together(words[0]);
   std::vector<std::string> pairs;
   for (std::size_t i = 0; i + 1 < words.size(); i += 2) {
     const std::string key = key_called(words[i]);

@@ -10,7 +10,9 @@
 
 #include <fmt/format.h>
 
+#include "cli/io/near_files.h"
 #include "cli/options/parse.h"
+#include "core/files/plan_format.h"
 #include "report/words.h"
 #include "simulator/schedules/schedules.h"
 
@@ -133,10 +135,12 @@ std::string schedule_called(std::string_view option, std::string_view typed) {
   }
   if (typed.ends_with(".json")) {
     bad_option(option, what,
-               fmt::format("a schedule is a name (1f1b) or a CSV of actions; penstock simulate {0} "
-                           "replays a plan, penstock plan {0} --device h100-sxm --gpus 64 "
-                           "--global-batch 512 plans a model's config.json",
-                           typed));
+               fmt::format("a schedule is a name (1f1b) or a CSV of actions; {}",
+                           is_plan_format(format_of_file(std::string(typed)))
+                               ? fmt::format("penstock simulate {} replays a plan", typed)
+                               : fmt::format("penstock plan {} --device h100-sxm --gpus 64 "
+                                             "--global-batch 512 plans a model's config.json",
+                                             typed)));
   }
   bad_option(option, what, did_you_mean(typed, schedule_names()));
 }

@@ -167,7 +167,16 @@ std::string Options::help_for_parted(const Arguments& own, const std::string& wo
     if (is_number(value) && !is_number(word)) continue;  // "-M 8 gpipe"
     const bool has_keys = entry.value_name.find('=') != std::string::npos;
     const char* between = has_keys && value.find('=') == std::string::npos ? "=" : ",";
-    return fmt::format("write it as one word: {} {}{}{}", option, value, between, word);
+    const auto end =
+        std::find_if(at, own.end(), [](const auto& each) { return each.starts_with('-'); });
+    std::vector<std::string> words(at, end);
+    for (std::string& each : words) {
+      if (const std::string_view schedule = schedule_spelled(each); !schedule.empty()) {
+        each = schedule;
+      }
+    }
+    return fmt::format("write it as one word: {} {}{}{}", option, value, between,
+                       joined(words, ","));
   }
   return "";
 }
@@ -336,14 +345,23 @@ std::string Options::help_for_surplus(const Arguments& own, const std::string& w
       if (has("--gpus")) return "--gpus takes the GPUs of all nodes";
     }
   }
+  if (word.starts_with('/') && !is_there(word) && has(("--" + word.substr(1)).c_str())) {
+    return fmt::format("it begins with two dashes: --{}", word.substr(1));
+  }
   if (has(("--" + word).c_str())) return fmt::format("it begins with two dashes: --{}", word);
   if (usage_.starts_with("completions")) {
     return fmt::format("one shell at a time: penstock completions {}", own[0]);
   }
+  if (usage_.starts_with("tell ") && own.size() > 2 &&
+      word.find_first_not_of("0123456789") != std::string::npos) {
+    return fmt::format("one machine at a time: penstock tell {} {} {}", own[0], own[1], own[2]);
+  }
   if (usage_ == "man") {
     return "the manual is one page; penstock " + word + " --help explains one verb";
   }
-  std::string help = help_for_choice(own, word);
+  const bool is_of_keys = stands - own.begin() > 1 && *(stands - 2) == "--vary" &&
+                          (stands - 1)->find('=') == std::string::npos;
+  std::string help = is_of_keys ? help_for_parted(own, word) : help_for_choice(own, word);
   if (help.empty()) help = help_for_value_of_flag(own, word);
   if (help.empty()) help = help_for_needed(own, word);
   if (!help.empty()) return help;

@@ -44,6 +44,9 @@ constexpr std::array kRemarks{
     Remark{{"slurm", "sky", "torchrun", "kubernetes"},
            "a job is made for a trainer: export --to megatron, torchtitan or deepspeed writes "
            "job.sbatch for Slurm and sky.yaml for SkyPilot beside its files"},
+    Remark{{"vllm", "sglang", "tensorrt", "llama.cpp"},
+           "it serves models, and training is planned here: {} megatron, torchtitan, deepspeed or "
+           "pytorch"},
     Remark{{"accelerate", "transformers", "trainer", "trl"}, kNoSchedules},
 };
 

@@ -7,11 +7,17 @@
 
 #include <fmt/format.h>
 
+#include "cli/io/file_kinds.h"
+#include "cli/io/files.h"
+#include "cli/io/near_files.h"
+#include "cli/io/plan_json.h"
+#include "cli/options/able_verbs.h"
 #include "cli/options/longest_name.h"
 #include "cli/options/option_aliases.h"
 #include "cli/options/options_entry.h"
 #include "cli/options/parse.h"
 #include "cli/options/schedule_called.h"
+#include "core/files/plan_format.h"
 #include "core/values/error.h"
 #include "report/words.h"
 
@@ -79,7 +85,7 @@ void Options::refuse_schedule(const Arguments& arguments) const {
                                  [](const Entry& entry) { return entry.is_positional; });
   const bool takes_file =
       file != entries_.end() && (file->names == "MODEL" || file->names.starts_with("PLAN"));
-  if (!takes_file || arguments.empty() || has("--cost")) return;
+  if (!takes_file || arguments.empty()) return;
   std::vector<std::string> schedules, counts;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const std::string& word = arguments[i];
@@ -104,6 +110,33 @@ void Options::refuse_schedule(const Arguments& arguments) const {
       "F=10ms,I=10ms,W=10ms; of a model: penstock compare config.json ... --vary "
       "schedule=1f1b,zb-h1",
       arguments[0].substr(0, kLongestName), joined(schedules, ","), joined(counts, " ")));
+}
+
+void refuse_other_file(const std::string& usage, const Arguments& arguments) {
+  if (arguments.empty() || arguments[0].starts_with('-')) return;
+  const std::string& path = arguments[0];
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return;
+  const std::string verb = usage.substr(0, usage.find(' ')), takes = first_argument(usage),
+                    format = format_of_file(path);
+  // "validate train.log --plan plan.json": the right one is there as well.
+  const bool has_plan = std::any_of(arguments.begin() + 1, arguments.end(), [](const auto& word) {
+    return is_plan_format(format_of_file(word));
+  });
+  if (has_plan && takes == "PLAN") return;
+  const bool is_other_file = format.empty() && !path.ends_with(".json") &&
+                             !kind_of_text(path, "").words.empty() && verb != "profile";
+  if (takes == "PLAN" && verb != "report" && verb != "trace" && !is_plan_format(format)) {
+    static_cast<void>(load_plan_json(path));
+  } else if (takes == "MODEL" && is_other_file) {
+    static_cast<void>(load_json(path));
+  } else if (verb == "compare" && is_plan_format(format)) {
+    throw_bad_input(fmt::format(
+        "{0}: this is a plan, and a model belongs here\nhelp: penstock plan config.json ... "
+        "--baseline {0} compares it with the best plan of that model; penstock explain {0} says "
+        "what would make it faster",
+        path));
+  }
 }
 
 void Options::refuse_leftovers(const Arguments& own) const {

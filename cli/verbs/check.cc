@@ -152,6 +152,9 @@ Answer run_check(const Arguments& arguments, Screen screen) {
                  launch.format);
   options.flag("--exit-zero", "exit code 0 even when there are findings", exit_zero);
   declare_launch(options, launch);
+  options.remark({"memory", "mem", "vram", "oom", "fit", "fits"},
+                 "memory is judged where model and device are known: --config config.json --device "
+                 "h100-sxm, or --profile and --cluster");
   if (auto help = options.parse(arguments, screen)) return help_answer(*help);
 
   const std::string format = format_of(launch, json);

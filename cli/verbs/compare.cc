@@ -81,7 +81,8 @@ std::vector<std::string> known_keys() {
 std::string lists_in(const SearchOptions& given) {
   std::string out;
   const auto add = [&out](std::string_view key, const std::string& value) {
-    if (value.find(',') == std::string::npos || !without_thousands(value, ',').empty()) return;
+    const bool is_number = key != "gpus" && !without_thousands(value, ',').empty();
+    if (value.find(',') == std::string::npos || is_number) return;
     out += fmt::format("{}--vary {}={}", out.empty() ? "" : " ", field_word(key), value);
   };
   for (const std::string& pin : given.pins) {

@@ -173,6 +173,8 @@ Answer run_explain(const Arguments& arguments, Screen screen) {
                  "with --book: the slow ranks that train or validate wrote into FILE (.json)",
                  machines);
   cost.declare(options);
+  options.remark({"memory", "mem", "vram", "peak-memory"},
+                 "penstock simulate plan.json prints the memory of every rank");
   if (auto help = options.parse(arguments, screen)) return help_answer(*help);
   if (why_not_text && slow.given()) {
     bad_option("--why-not", "a search cannot take --slow into account", "leave one of them out");

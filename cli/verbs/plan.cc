@@ -1,8 +1,10 @@
 // `penstock plan`: search, then answer in one of five forms (short, -v, tables, JSON, a plan file).
 // The best plan is worked out once more after the search, with its Program only if it is small
 // enough to draw, and is compared with equal cuts and with --baseline.
+#include <filesystem>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -28,6 +30,7 @@
 #include "cli/reports/offload_remedy.h"
 #include "cli/reports/spilled_answer.h"
 #include "cli/verbs/verbs.h"
+#include "core/values/error.h"
 #include "core/values/json_reader.h"
 #include "report/flat_table.h"
 #include "report/json_array.h"
@@ -310,6 +313,17 @@ void refuse_other_ending(const std::string& output) {
   }
 }
 
+// A trainer's files are written into a folder, by another verb.
+void refuse_folder(const std::string& output) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(output, error)) return;
+  throw_bad_input(
+      fmt::format("{0}: this is a folder, and a file is written\nhelp: write -o plan.json; then "
+                  "penstock export "
+                  "plan.json --to TRAINER -o {0} writes the trainer's files into the folder",
+                  output));
+}
+
 }  // namespace
 
 Answer run_plan(const Arguments& arguments, Screen screen) {
@@ -356,6 +370,7 @@ Answer run_plan(const Arguments& arguments, Screen screen) {
   if (given.trainer) given.trainer = trainer_called(*given.trainer);
   if (output) {
     refuse_other_ending(*output);
+    refuse_folder(*output);
     require_folder_of(*output);
   }
   const TableFormat chosen = format.chosen();

@@ -326,6 +326,31 @@ void refuse_plan(const std::string& path) {
       path, path));
 }
 
+// Where the layout says itself how many GPUs it takes, and others were asked for.
+std::string remark_of_gpus(const SearchOptions& given, const Layout& layout, const Plan& plan) {
+  if (!given.gpus || !layout.data) return "";
+  const int there = parse_int("--gpus", *given.gpus, 1), taken = plan.devices();
+  if (there == taken) return "";
+  const int of_replica = taken / plan.data;
+  return fmt::format("note: the layout takes {} of {} GPUs{}\n", taken, there,
+                     there % of_replica == 0 && there > taken
+                         ? fmt::format("; DP={} takes all", there / of_replica)
+                         : "");
+}
+
+// Samples that are not dealt out in equal micro-batches.
+std::string remark_of_batch(const Layout& layout, const Plan& plan) {
+  const int round = plan.data * plan.micro_batch_size;
+  const bool is_even = round < 1 || plan.global_batch % round == 0;
+  if (!layout.replicas.empty() || plan.is_mixed() || is_even) return "";
+  const int below = plan.global_batch / round * round, above = below + round;
+  return fmt::format(
+      "note: gbs = {} is no multiple of DP x mbs = {}, so some micro-batches are "
+      "smaller, which\n      Megatron-LM and DeepSpeed refuse; gbs={} {}\n",
+      plan.global_batch, round, above,
+      below > 0 ? fmt::format("and gbs={} are multiples", below) : "is one");
+}
+
 }  // namespace
 
 Answer run_predict(const Arguments& arguments, Screen screen) {
@@ -389,7 +414,9 @@ Answer run_predict(const Arguments& arguments, Screen screen) {
     report += mirror_text(mirror_of(asked, evaluated), evaluated.evaluation.step_time, screen);
   }
   if (output) report += fmt::format("\n{} holds it; next: penstock explain {}\n", *output, *output);
-  return report_answer(report, exit);
+  Answer answer = report_answer(report, exit);
+  answer.remark = remark_of_gpus(given, layout, asked.plan) + remark_of_batch(layout, asked.plan);
+  return answer;
 }
 
 }  // namespace penstock

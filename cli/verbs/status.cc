@@ -129,6 +129,8 @@ Answer run_status(const Arguments& arguments, Screen screen) {
   options.heading("What to print");
   options.flag("--watch", "repeat every second until the job ends", watched);
   options.flag("--json", "print the answer as one JSON object", json);
+  options.remark({"interval", "every", "period", "n", "seconds"},
+                 "write --watch: it repeats every second until the job ends");
   if (auto help = options.parse(arguments, screen)) return help_answer(*help);
   const JobFile job = load_job(path);
   return watched ? watch(job, manager, json, screen)

@@ -93,6 +93,10 @@ constexpr std::array kOtherCommands{OtherCommand{"add", "join"},
                                     OtherCommand{"snapshot", "checkpoint"}};
 
 const std::string& required_command(const TellOptions& given) {
+  if (!given.command && command_called(given.job)) {
+    bad_option("JOB", "missing",
+               fmt::format("the job comes first: penstock tell job.json {}", given.job));
+  }
   if (!given.command) {
     bad_option("COMMAND", "missing",
                "join, leave, preempt, checkpoint, morph or stop, for example penstock tell " +

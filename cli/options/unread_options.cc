@@ -1,0 +1,175 @@
+// A single option is answered by its sentence. Of several each has a line, but those that are
+// misspelt only: their names are seen in the command.
+#include "cli/options/unread_options.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <set>
+#include <system_error>
+
+#include <fmt/format.h>
+
+#include "cli/io/near_files.h"
+#include "cli/io/shell_word.h"
+#include "cli/options/longest_name.h"
+#include "cli/options/option_aliases.h"
+#include "core/values/error.h"
+#include "report/words.h"
+
+namespace penstock {
+namespace {
+
+constexpr std::string_view kMisspelt = "did you mean '--", kWrite = "write --", kLeave = "leave it";
+
+// The words of the command that stand in a sentence, "--sharding zero3" of "write --sharding zero3,
+// or ..", where they can be pasted: no placeholder and no choice.
+std::optional<Arguments> words_written(std::string_view help) {
+  help.remove_prefix(std::string_view("write ").size());
+  const std::size_t end = std::min(help.find_first_of(",;("), help.size());
+  const bool is_choice = help.find(" or ") != std::string_view::npos;
+  Arguments words;
+  for (std::size_t at = 0; at < end;) {
+    const std::size_t blank = std::min(help.find(' ', at), end);
+    const std::string word(help.substr(at, blank - at));
+    const bool is_place = word.find("..") != std::string::npos ||
+                          word.find('"') != std::string::npos ||
+                          word.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ") == std::string::npos;
+    if (!word.empty() && is_place) return std::nullopt;
+    const bool is_after = words.size() == 2 || (words.size() > 2 && words.size() % 2 == 0);
+    if (is_after && !word.starts_with("--")) break;  // "for products of layers"
+    if (!word.empty()) words.push_back(word);
+    at = blank + 1;
+  }
+  if (is_choice || words.empty()) return std::nullopt;
+  return words;
+}
+
+// What stands in its place in the command that is meant; nothing where nobody can say.
+std::optional<Arguments> words_instead(const UnreadOption& option) {
+  if (option.group != nullptr) {
+    if (option.group->words.empty()) return std::nullopt;
+    return option.name == option.group->names.front() ? option.group->words : Arguments();
+  }
+  const std::string& help = option.help;
+  if (help.starts_with(kMisspelt)) {
+    const std::size_t begin = kMisspelt.size() - 2, end = help.find('\'', begin);
+    Arguments words{help.substr(begin, end - begin)};
+    if (!option.value.empty()) words.push_back(option.value);
+    return words;
+  }
+  if (help.starts_with(kLeave)) {
+    // "--no-cache config.json": a flag before a file.
+    std::error_code error;
+    const bool is_file = option.takes_next && std::filesystem::exists(option.value, error);
+    return is_file ? Arguments{option.value} : Arguments();
+  }
+  return help.starts_with(kWrite) ? words_written(help) : std::nullopt;
+}
+
+// The whole command; empty where one of the options has no words, or one would stand twice.
+std::string command_meant(const std::vector<UnreadOption>& unread, const Arguments& read,
+                          const Asked& asked) {
+  Arguments words;
+  std::set<std::string> names;
+  const auto add = [&](const Arguments& some) {
+    for (const std::string& word : some) {
+      const bool is_new = !word.starts_with("--") || word == "--pin" || names.insert(word).second;
+      if (!is_new) return false;
+      words.push_back(word);
+    }
+    return true;
+  };
+  auto next = unread.begin();
+  for (std::size_t i = 0; i <= read.size(); ++i) {
+    for (; next != unread.end() && next->at == i; ++next) {
+      const auto instead = words_instead(*next);
+      if (!instead || !add(*instead)) return "";
+    }
+    if (i < read.size() && !add({read[i]})) return "";
+  }
+  const std::string& usage = asked.index().usage();
+  return command_of(usage.substr(0, usage.find(' ')), words);
+}
+
+// "--model config.json": the argument without a name, if it is not there as well.
+std::string with_command(const UnreadOption& option, const Arguments& read, const Asked& asked) {
+  constexpr std::string_view kNameless = " is the argument without a name: ";
+  const std::size_t at = option.help.find(kNameless);
+  const bool has_first = !read.empty() && !read.front().starts_with('-');
+  if (at == std::string::npos || option.value.empty() || has_first) return option.help;
+  const std::string& usage = asked.index().usage();
+  std::error_code error;
+  const bool is_model = option.help.starts_with("MODEL ");
+  const ShippedModels shipped = is_model && !std::filesystem::exists(option.value, error)
+                                    ? shipped_models(option.value)
+                                    : ShippedModels{};
+  Arguments words{shipped.is_it ? shipped.paths : option.value};
+  words.insert(words.end(), read.begin(), read.end());
+  return option.help.substr(0, at + kNameless.size()) +
+         command_of(usage.substr(0, usage.find(' ')), words);
+}
+
+std::string shown(const std::string& name) {
+  return name.size() <= kLongestName ? name : name.substr(0, kLongestName) + "...";
+}
+
+// "--a, --b: what to do", a line for each answer.
+std::string lines_of(const std::vector<UnreadOption>& unread) {
+  constexpr std::size_t kMostLines = 6;
+  std::vector<std::string> helps;
+  for (const UnreadOption& each : unread) {
+    if (std::find(helps.begin(), helps.end(), each.help) == helps.end()) helps.push_back(each.help);
+  }
+  std::string out;
+  for (std::size_t i = 0; i < helps.size() && i < kMostLines; ++i) {
+    std::vector<std::string> names;
+    for (const UnreadOption& each : unread) {
+      if (each.help == helps[i]) names.push_back(shown(each.name));
+    }
+    out += fmt::format("\nhelp: {}: {}", joined(names, ", "), helps[i]);
+  }
+  if (helps.size() > kMostLines)
+    out += fmt::format("\nhelp: and {} more", helps.size() - kMostLines);
+  return out;
+}
+
+}  // namespace
+
+void refuse_options(const std::vector<UnreadOption>& unread, const Arguments& read,
+                    const Asked& asked) {
+  std::vector<std::string> names;  // of those that nobody reads: "--nodes" is known by itself
+  for (const UnreadOption& each : unread) {
+    if (asked.has(each.name)) continue;
+    const auto reading =
+        each.group == nullptr ? std::nullopt : certain_reading(each.name, each.value, asked);
+    if (reading && !reading->words.empty()) continue;
+    if (std::find(names.begin(), names.end(), each.name) == names.end()) names.push_back(each.name);
+  }
+  if (names.empty()) names.push_back(unread.front().name);
+  const bool is_one = std::all_of(unread.begin(), unread.end(), [&](const UnreadOption& each) {
+    return each.help == unread.front().help;
+  });
+  if (is_one && names.size() == 1) {
+    refuse_option(names.front(), with_command(unread.front(), read, asked));
+  }
+  std::vector<std::string> quoted;
+  constexpr std::size_t kMostNames = 8;
+  for (const std::string& name : names) {
+    if (quoted.size() < kMostNames) quoted.push_back('\'' + shown(name) + '\'');
+  }
+  const std::string command = command_meant(unread, read, asked);
+  const bool are_misspelt = std::all_of(unread.begin(), unread.end(), [](const auto& each) {
+    return each.help.starts_with(kMisspelt);
+  });
+  std::string help = is_one ? "\nhelp: " + unread.front().help : lines_of(unread);
+  if (are_misspelt && !command.empty()) {
+    help = "\nhelp: write " + command;
+  } else if (!command.empty() && !is_one) {
+    help += "\nhelp: together: " + command;
+  }
+  throw_bad_input(fmt::format("unknown options {}{}{}", joined(quoted, ", "),
+                              names.size() > kMostNames ? ", ..." : "", help));
+}
+
+}  // namespace penstock

@@ -1,0 +1,24 @@
+// All options of a command that its verb does not have, answered at once: whoever types one name of
+// another tool types several. Where each has another name here, the whole command is said.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/options/launch_counts.h"
+
+namespace penstock {
+
+struct UnreadOption {
+  std::string name, value;
+  std::string help;
+  std::size_t at;                      // where it stood among those that were read
+  bool takes_next;                     // its value is a word of its own
+  const CountsMeant* group = nullptr;  // that says it together with others; or null
+};
+
+// Error{kBadInput}. `read`: the other arguments, in options of the verb.
+[[noreturn]] void refuse_options(const std::vector<UnreadOption>& unread, const Arguments& read,
+                                 const Asked& asked);
+
+}  // namespace penstock
