@@ -2,12 +2,14 @@
 // search. `uneven`: 0 equal stages, 1 every stage its own times. Counters: `steps`, the compute
 // actions that were replayed one by one; `actions`, those of the lowered Program that the answer
 // stands for, transfers included; and these per second.
+#include <optional>
 #include <string>
 
 #include <benchmark/benchmark.h>
 
 #include "simulator/schedules/schedules.h"
 #include "simulator/simulate_schedule.h"
+#include "simulator/steady_program.h"
 
 namespace penstock {
 namespace {
@@ -43,7 +45,8 @@ double actions_of(const Schedule& schedule) {
   return static_cast<double>(schedule.length()) + 4 * crossings * schedule.micro_batches_per_copy();
 }
 
-void build_and_jump(benchmark::State& state, const std::string& name) {
+void build_and_jump(benchmark::State& state, const std::string& name,
+                    const ExecutorModel& executor = {}) {
   const ScheduleKind& kind = *find_schedule(name);
   ScheduleShape shape;
   shape.ranks = static_cast<int>(state.range(0));
@@ -56,7 +59,7 @@ void build_and_jump(benchmark::State& state, const std::string& name) {
   for (auto _ : state) {
     const Schedule schedule = kind.generate(shape);
     const CountedSimulation simulation = simulate_schedule_counted(
-        {{&schedule, {{schedule.micro_batches, {}}}, 1}}, {}, prices, {}, buffers);
+        {{&schedule, {{schedule.micro_batches, {}}}, 1}}, {}, prices, executor, buffers);
     benchmark::DoNotOptimize(simulation.summary);
     work = simulation.work;
   }
@@ -65,6 +68,49 @@ void build_and_jump(benchmark::State& state, const std::string& name) {
   state.counters["actions"] = actions;
   state.counters["actions/s"] =
       benchmark::Counter(actions, benchmark::Counter::kIsIterationInvariantRate);
+}
+
+// Executors that the rolled-up replay does not know: the general engine, from Programs of few
+// micro-batches. `replayed`: the actions that it replayed until it knew all `actions`.
+void few_for_many(benchmark::State& state, const std::string& name, ExecutorModel executor) {
+  const ScheduleKind& kind = *find_schedule(name);
+  ScheduleShape shape;
+  shape.ranks = static_cast<int>(state.range(0));
+  shape.micro_batches = static_cast<int>(state.range(1));
+  const StagePrices prices = prices_of(shape.ranks, state.range(2) == 1, state.range(3) * 1000);
+  LoweringOptions options;
+  options.issue = executor.issue;
+  const LowerFewer lower_fewer = [&](std::int64_t fewer) {
+    ScheduleShape smaller = shape;
+    smaller.micro_batches -= static_cast<int>(fewer);
+    PipelineInput input;
+    input.schedule = kind.generate(smaller);
+    input.micro_batches.resize(static_cast<std::size_t>(smaller.micro_batches));
+    return lower({input}, options);
+  };
+  const auto many = many_micro_batches(shape.micro_batches, shape.ranks, 1, 0, 1);
+  std::optional<SteadyProgram> steady;
+  for (auto _ : state) {
+    steady = steady_program(many, lower_fewer, prices, executor);
+    benchmark::DoNotOptimize(steady);
+  }
+  if (!steady) return state.SkipWithError("no period");
+  state.counters["replayed"] = static_cast<double>(steady->replayed);
+  state.counters["actions"] = static_cast<double>(steady->actions());
+}
+
+ExecutorModel meeting(IssueOrder issue) {
+  ExecutorModel executor;
+  executor.transfer = TransferMode::kRendezvous;
+  executor.issue = issue;
+  return executor;
+}
+
+// Senders that block, by the rolled-up replay.
+void build_and_jump_blocking(benchmark::State& state, const std::string& name) {
+  ExecutorModel executor;
+  executor.transfer = TransferMode::kSenderBlocks;
+  build_and_jump(state, name, executor);
 }
 
 void sizes(benchmark::internal::Benchmark* bench) {
@@ -77,12 +123,28 @@ void sizes(benchmark::internal::Benchmark* bench) {
   bench->Unit(benchmark::kMicrosecond);
 }
 
+void few_sizes(benchmark::internal::Benchmark* bench) {
+  bench->ArgNames({"P", "M", "uneven", "transfer_us"});
+  for (const int m : {2048, 131'072}) {
+    for (const int uneven : {0, 1}) bench->Args({16, m, uneven, 100});
+  }
+  bench->Unit(benchmark::kMicrosecond);
+}
+
 BENCHMARK_CAPTURE(build_and_jump, 1f1b, std::string("1f1b"))->Apply(sizes);
 BENCHMARK_CAPTURE(build_and_jump, gpipe, std::string("gpipe"))->Apply(sizes);
 BENCHMARK_CAPTURE(build_and_jump, zb_h1, std::string("zb-h1"))->Apply(sizes);
 BENCHMARK_CAPTURE(build_and_jump, zb_v, std::string("zb-v"))->Apply(sizes);
 BENCHMARK_CAPTURE(build_and_jump, interleaved, std::string("interleaved"))->Apply(sizes);
 BENCHMARK_CAPTURE(build_and_jump, looped_bfs, std::string("looped-bfs"))->Apply(sizes);
+BENCHMARK_CAPTURE(build_and_jump_blocking, 1f1b, std::string("1f1b"))->Apply(sizes);
+BENCHMARK_CAPTURE(few_for_many, 1f1b_rendezvous, std::string("1f1b"), meeting(IssueOrder::kEager))
+    ->Apply(few_sizes);
+BENCHMARK_CAPTURE(few_for_many, 1f1b_deepspeed, std::string("1f1b"),
+                  meeting(IssueOrder::kDeepSpeed))
+    ->Apply(few_sizes);
+BENCHMARK_CAPTURE(few_for_many, gpipe_rendezvous, std::string("gpipe"), meeting(IssueOrder::kEager))
+    ->Apply(few_sizes);
 
 }  // namespace
 }  // namespace penstock

@@ -29,31 +29,58 @@ std::vector<int> numbers_of(const Plan& plan, const std::vector<PlanTie>& ties, 
 
 }  // namespace
 
+template <class Kept>
+std::shared_ptr<const Kept> ProgramCache::Shelf<Kept>::find(const Key& key) {
+  const auto found = entries_.find(key);
+  if (found == entries_.end()) return nullptr;
+  uses_.splice(uses_.begin(), uses_, found->second.use);
+  return found->second.kept;
+}
+
+template <class Kept>
+std::shared_ptr<const Kept> ProgramCache::Shelf<Kept>::keep(Key key,
+                                                            std::shared_ptr<const Kept> made,
+                                                            std::size_t actions) {
+  const auto [entry, fresh] = entries_.try_emplace(key);
+  if (!fresh) return entry->second.kept;
+  uses_.push_front(std::move(key));
+  entry->second = {made, actions, uses_.begin()};
+  actions_ += actions;
+  while (actions_ > most_actions_ && uses_.size() > 1) {
+    const auto oldest = entries_.find(uses_.back());
+    actions_ -= oldest->second.actions;
+    entries_.erase(oldest);
+    uses_.pop_back();
+  }
+  return made;
+}
+
 std::shared_ptr<const Program> ProgramCache::get(const Plan& plan, const std::vector<PlanTie>& ties,
                                                  bool recomputes) {
   Key key{plan.schedule, numbers_of(plan, ties, recomputes)};
   {
     const std::scoped_lock lock(mutex_);
-    if (const auto found = entries_.find(key); found != entries_.end()) {
-      uses_.splice(uses_.begin(), uses_, found->second.use);
-      return found->second.program;
-    }
+    if (auto kept = programs_.find(key)) return kept;
   }
   auto program = std::make_shared<const Program>(
       program_of(schedules_of(plan), lowering_of(plan, ties, recomputes, executor_)));
+  const std::size_t actions = program->actions.size();
   const std::scoped_lock lock(mutex_);
-  const auto [entry, fresh] = entries_.try_emplace(key);
-  if (!fresh) return entry->second.program;
-  uses_.push_front(key);
-  entry->second = {program, uses_.begin()};
-  actions_ += program->actions.size();
-  while (actions_ > kMostActions && uses_.size() > 1) {
-    const auto oldest = entries_.find(uses_.back());
-    actions_ -= oldest->second.program->actions.size();
-    entries_.erase(oldest);
-    uses_.pop_back();
+  return programs_.keep(std::move(key), std::move(program), actions);
+}
+
+std::shared_ptr<const PreparedProgram> ProgramCache::prepared(
+    const Plan& plan, const std::vector<PlanTie>& ties, bool recomputes,
+    const std::function<std::shared_ptr<const PreparedProgram>()>& make) {
+  Key key{plan.schedule, numbers_of(plan, ties, recomputes)};
+  {
+    const std::scoped_lock lock(mutex_);
+    if (auto kept = prepared_.find(key)) return kept;
   }
-  return program;
+  auto made = make();
+  const std::size_t actions = actions_of(*made);
+  const std::scoped_lock lock(mutex_);
+  return prepared_.keep(std::move(key), std::move(made), actions);
 }
 
 std::optional<bool> ProgramCache::deadlocks(const Plan& plan, const std::vector<PlanTie>& ties,

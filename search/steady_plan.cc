@@ -3,11 +3,15 @@
 // whether it deadlocks.
 #include "search/steady_plan.h"
 
+#include <iterator>
+#include <utility>
+
 #include "search/plan_program.h"
 #include "simulator/liveness.h"
 #include "simulator/merge_liveness.h"
 #include "simulator/schedules/schedules.h"
 #include "simulator/stash_bytes.h"
+#include "simulator/waiting_receives.h"
 
 namespace penstock {
 namespace {
@@ -37,16 +41,26 @@ class FewOfPlan {
     return programs_ == nullptr ? told() : programs_->deadlocks(plan_, ties_, recomputes_, told);
   }
   [[nodiscard]] std::optional<SteadyProgram> program(const StagePrices& prices) const {
-    return steady_program(many_, lower_fewer(), prices, executor_);
+    return steady_program(many_, prepare_fewer(), prices, executor_);
   }
 
  private:
+  [[nodiscard]] Plan smaller_by(std::int64_t fewer) const {
+    Plan smaller = plan_;
+    smaller.global_batch -= static_cast<int>(fewer) * plan_.micro_batch_size * plan_.data;
+    return smaller;
+  }
+  [[nodiscard]] Program lowered(const Plan& smaller) const {
+    return program_of(schedules_of(smaller), lowering_of(smaller, ties_, recomputes_, executor_));
+  }
   [[nodiscard]] LowerFewer lower_fewer() const {
+    return [this](std::int64_t fewer) { return lowered(smaller_by(fewer)); };
+  }
+  [[nodiscard]] PrepareFewer prepare_fewer() const {
     return [this](std::int64_t fewer) {
-      Plan smaller = plan_;
-      smaller.global_batch -= static_cast<int>(fewer) * plan_.micro_batch_size * plan_.data;
-      if (programs_ != nullptr) return *programs_->get(smaller, ties_, recomputes_);
-      return program_of(schedules_of(smaller), lowering_of(smaller, ties_, recomputes_, executor_));
+      const Plan smaller = smaller_by(fewer);
+      const auto made = [&] { return prepared(lowered(smaller), many_, fewer, executor_); };
+      return programs_ == nullptr ? made() : programs_->prepared(smaller, ties_, recomputes_, made);
     };
   }
 
@@ -83,7 +97,40 @@ std::optional<TimelineSummary> summary_by_few(const Plan& plan, const std::vecto
   return program->summary();
 }
 
-// Every window holds what the one before it held, so that the peaks are those of the first Program.
+namespace {
+
+std::vector<RankLiveness> held_in(const Program& program, const Plan& plan) {
+  return merged_liveness(liveness(program, static_cast<int>(program.pipelines.size())),
+                         static_cast<std::size_t>(plan.listed_ranks()));
+}
+
+// Where every window holds what the one before it held, that of the first Program. Else, as GPipe's
+// forwards, peaks follow from the rolled-up lists, and transfers are as in the Programs of few.
+std::optional<std::vector<RankLiveness>> held_by(const SteadyProgram& steady, const Plan& plan) {
+  std::vector<RankLiveness> few = held_in(steady.first(), plan);
+  const std::vector<RankLiveness> more = held_in(steady.second(), plan);
+  if (few == more) return few;
+  const PlanSchedules schedules = schedules_of(plan);
+  std::vector<RankLiveness> all;
+  for (const RolledInput& pipeline : schedules.pipelines) {
+    const std::vector<std::int32_t> none(pipeline.schedule->rank_of_stage.size(), 0);
+    auto own = liveness(*pipeline.schedule, WaitingReceives{none, none});
+    std::move(own.begin(), own.end(), std::back_inserter(all));
+  }
+  all = merged_liveness(std::move(all), static_cast<std::size_t>(plan.listed_ranks()));
+  for (std::size_t r = 0; r < few.size(); ++r) {
+    few[r].peaks = std::move(all[r].peaks);
+    few[r].peak_chunks = all[r].peak_chunks;
+    if (few[r].activation_receives != more[r].activation_receives ||
+        few[r].gradient_receives != more[r].gradient_receives) {
+      return std::nullopt;
+    }
+  }
+  return few;
+}
+
+}  // namespace
+
 std::optional<Judged> judged_by_few(const Plan& plan, const std::vector<PlanTie>& ties,
                                     bool recomputes, const StagePrices& prices,
                                     const ExecutorModel& executor) {
@@ -91,11 +138,15 @@ std::optional<Judged> judged_by_few(const Plan& plan, const std::vector<PlanTie>
   if (!few.may_tell() || few.deadlocks() != false) return std::nullopt;
   const auto steady = few.program(prices);
   if (!steady) return std::nullopt;
-  const auto pipelines = static_cast<int>(steady->first.pipelines.size());
-  return Judged{steady->summary(), steady->idle(executor, plan.kinds()),
-                merged_liveness(liveness(steady->first, pipelines),
-                                static_cast<std::size_t>(plan.listed_ranks())),
-                prices.shapes > 1 ? peak_stash_bytes(steady->first, prices) : std::vector<Bytes>{}};
+  auto held = held_by(*steady, plan);
+  if (!held) return std::nullopt;
+  std::vector<Bytes> stash;
+  if (prices.shapes > 1) {
+    stash = peak_stash_bytes(steady->first(), prices);
+    if (stash != peak_stash_bytes(steady->second(), prices)) return std::nullopt;
+  }
+  return Judged{steady->summary(), steady->idle(executor, plan.kinds()), std::move(*held),
+                std::move(stash)};
 }
 
 }  // namespace penstock

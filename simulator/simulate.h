@@ -24,9 +24,12 @@ TimelineSummary simulate_summary(const Program& program, const StagePrices& pric
                                  const ExecutorModel& executor);
 
 // The same Timeline by the general engine, whatever the executor model: the oracle of the fast
-// path.
+// path. `graph`: step_graph() of the same.
+struct StepGraph;
 Timeline simulate_by_worklist(const Program& program, const StagePrices& prices,
                               const ExecutorModel& executor);
+Timeline simulate_by_worklist(const Program& program, const StepGraph& graph,
+                              const StagePrices& prices, const ExecutorModel& executor);
 
 // The cycle of actions that wait for each other under the executor model's queues and gates, by
 // name; nothing when the Program runs.

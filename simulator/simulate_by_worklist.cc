@@ -50,11 +50,15 @@ std::optional<std::vector<std::string>> deadlock(const Program& program,
 
 Timeline simulate_by_worklist(const Program& program, const StagePrices& prices,
                               const ExecutorModel& executor) {
+  return simulate_by_worklist(program, step_graph(program, executor), prices, executor);
+}
+
+Timeline simulate_by_worklist(const Program& program, const StepGraph& graph,
+                              const StagePrices& prices, const ExecutorModel& executor) {
   if (program.rule != RunTimeRule::kNone) {
     throw Error(ErrorKind::kInternal, program.schedule + ": a run-time rule needs events");
   }
   const PriceTable table(program, prices, executor);
-  const StepGraph graph = step_graph(program, executor);
   std::vector<SimTime> start(graph.action_of_task.size()), end(start.size());
   const auto left = walk(graph, [&](std::uint32_t task) {
     end[task] = start[task] + table.of_task(program, graph.action_of_task[task]);

@@ -4,9 +4,11 @@
 // wanted one, and the same with a window more.
 //
 // What is asked of them: on every rank the second is the first with a window put into the middle of
-// its list; what stands before it runs at the same times, what stands behind it a period later, the
-// end of the step as well; and for as long before the middle as waiting reaches back (reach())
-// each action of the second comes again in the next window, a period later.
+// each phase of its list (list_phases.h: one of 1F1B, two of GPipe); what stands before it runs at
+// the same times, what stands behind it a period later, the end of the step as well; and for as
+// long before the middle as waiting reaches back (reach_of()) each action of the second comes again
+// in the next window, a period later. Of several phases nothing may wait for another but along its
+// own rank's list, in which every action waits for the one before it anyway.
 // Starts are maxima and sums of earlier ends, so that the state in the middle, one period later, is
 // followed by the same windows, each a period later, however many there are, and by the same end of
 // the step. A gap of a rank is explained by actions that end in it: no gap is longer than what was
@@ -14,7 +16,8 @@
 //
 // Relied on, not looked at: the lists of all generators are a beginning, windows, and an end, so
 // that those of more micro-batches have only more windows in the middle; and an action waits for
-// none further back in the order of micro-batches than reach(). A deadlock is told from two sizes.
+// none further back in the order of micro-batches than reach_of(). A deadlock is told from two
+// sizes.
 //
 // Invariant: the summary and the idle times are those of lower() and simulate();
 // tests/simulator/steady_program_test.cc compares them on random schedules and executors.
@@ -25,6 +28,8 @@
 #include <numeric>
 #include <utility>
 
+#include "simulator/list_phases.h"
+#include "simulator/longer_step.h"
 #include "simulator/price_table.h"
 #include "simulator/simulate.h"
 
@@ -33,127 +38,97 @@ namespace {
 
 // A Program of fewer times as many is replayed as it is, or, after a first try, one of fewer.
 constexpr int kLeastSaved = 6, kLeastSavedLater = 3;
+// Nor is a period looked for in more once so many actions have shown none.
+constexpr std::int64_t kMostLookedAt = std::int64_t{1} << 22;
 
-// The actions of the micro-batches of every rank, in its order; then those that end the step.
-struct Lists {
-  std::vector<std::vector<std::uint32_t>> of_rank;
-  std::vector<std::uint32_t> tail;
-
-  explicit Lists(const Program& program) : of_rank(static_cast<std::size_t>(program.ranks())) {
-    for (std::uint32_t i = 0; i < program.actions.size(); ++i) {
-      const Action& action = program.actions[i];
-      if (action.micro_batch == kNoMicroBatch) {
-        tail.push_back(i);
-      } else {
-        of_rank[static_cast<std::size_t>(program.rank_of(action).value)].push_back(i);
-      }
-    }
-  }
-};
-
-struct Replayed {
-  Program program;
-  Timeline timeline;
-  Lists lists;
-
-  Replayed(Program of, const StagePrices& prices, const ExecutorModel& executor)
-      : program(std::move(of)), timeline(simulate(program, prices, executor)), lists(program) {}
-
-  // Counted from the start of its pipeline.
-  [[nodiscard]] std::int64_t micro_batch_of(const Action& action) const {
-    const auto pipeline = static_cast<std::size_t>(program.stages[action.stage.value].pipeline);
-    return std::int64_t{action.micro_batch.value} - program.pipelines[pipeline].first_micro_batch;
-  }
-  // What the micro-batch costs: which prices apply.
-  [[nodiscard]] const MicroBatch& costs_of(const Action& action) const {
-    return program.micro_batches[action.micro_batch.value];
-  }
-};
-
-// Whether action `b` is action `a` so many micro-batches and so much time later.
-bool is_later(const Replayed& of_a, std::uint32_t a, const Replayed& of_b, std::uint32_t b,
-              std::int64_t micro_batches, Duration by) {
-  const Action& first = of_a.program.actions[a];
-  const Action& second = of_b.program.actions[b];
-  return first.kind == second.kind && first.stage == second.stage &&
-         first.overlaps_next == second.overlaps_next &&
-         of_b.timeline.start[b] - of_a.timeline.start[a] == by &&
-         of_b.timeline.end[b] - of_a.timeline.end[a] == by &&
-         of_b.micro_batch_of(second) - of_a.micro_batch_of(first) == micro_batches &&
-         of_a.costs_of(first) == of_b.costs_of(second);
+// Twice as many micro-batches as there are stages, and no fewer than a group of them, which go
+// through a chunk together.
+std::int64_t reach_of(const ManyMicroBatches& many) {
+  return std::max<std::int64_t>(std::int64_t{2} * many.ranks * many.chunks, many.unit);
 }
 
 class Window {
  public:
-  Window(const ManyMicroBatches& many, const Replayed& replayed, std::int64_t micro_batches)
-      : many_(many), replayed_(replayed), micro_batches_(micro_batches) {}
+  Window(const ManyMicroBatches& many, const ReplayedLists& replayed, std::int64_t micro_batches)
+      : many_(many),
+        replayed_(replayed),
+        micro_batches_(micro_batches),
+        ranks_(replayed.of->phases) {}
 
-  // Whether the middle of the step repeats after so many micro-batches.
-  [[nodiscard]] bool repeats(std::int64_t length) const {
-    Duration period{-1};
-    for (const auto& list : replayed_.lists.of_rank) {
-      const std::int64_t all = std::ssize(list), each = all / micro_batches_;
-      const std::int64_t window = length * each;
-      const std::int64_t from = all / 4, to = all - all / 4 - window;
-      if (to < all / 2 || all / 2 - from < reach() * each) return false;
-      for (std::int64_t i = to - 1; i >= from; --i) {
-        const std::uint32_t here = list[static_cast<std::size_t>(i)];
-        const std::uint32_t there = list[static_cast<std::size_t>(i + window)];
-        if (period < Duration{}) {
-          period = replayed_.timeline.end[there] - replayed_.timeline.end[here];
-        }
-        if (!is_later(replayed_, here, replayed_, there, length, period)) return false;
+  // Whether what crosses from phase to phase is seen by comparing phases one by one. Of one phase
+  // nothing does; where transfers meet, receives stand in the rank's own list.
+  [[nodiscard]] bool is_seen_whole(const ExecutorModel& executor) const {
+    return ranks_.front().phases().size() == 1 ||
+           replayed_.of->waits_within_phases(executor.transfer == TransferMode::kRendezvous);
+  }
+  // The periods, if the middle of every phase repeats after so many micro-batches.
+  [[nodiscard]] std::optional<Periods> repeats(std::int64_t length) {
+    Periods periods(ranks_.front().phases().size(), Duration{-1});
+    for (std::size_t r = 0; r < ranks_.size(); ++r) {
+      if (ranks_[r].phases().size() != periods.size()) return std::nullopt;
+      for (std::size_t p = 0; p < periods.size(); ++p) {
+        if (!repeats(r, ranks_[r].phases()[p], length, periods[p])) return std::nullopt;
       }
     }
-    return period >= Duration{};
+    return periods;
   }
   // The shortest; 0: none.
-  [[nodiscard]] std::int64_t shortest() const {
+  [[nodiscard]] std::int64_t shortest() {
     const std::int64_t longest = micro_batches_ / 6;
     for (std::int64_t length = many_.unit; length <= longest; length += many_.unit) {
-      if (repeats(length)) return length;
+      if (!fails_as_a_part(length) && repeats(length)) return length;
     }
     return 0;
   }
 
  private:
-  // Twice as many micro-batches as there are stages, and no fewer than a group of them, which go
-  // through a chunk together.
-  [[nodiscard]] std::int64_t reach() const {
-    return std::max<std::int64_t>(std::int64_t{2} * many_.ranks * many_.chunks, many_.unit);
-  }
-
-  const ManyMicroBatches& many_;
-  const Replayed& replayed_;
-  std::int64_t micro_batches_;
-};
-
-// Whether the second is the first with a window put into the middle of every rank's list.
-bool goes_on(const Replayed& first, const Replayed& second, std::int64_t length, Duration period) {
-  const Lists& a = first.lists;
-  const Lists& b = second.lists;
-  if (a.of_rank.size() != b.of_rank.size() || a.tail.size() != b.tail.size()) return false;
-  for (std::size_t r = 0; r < a.of_rank.size(); ++r) {
-    const auto& before = a.of_rank[r];
-    const auto& after = b.of_rank[r];
-    if (after.size() < before.size()) return false;
-    const std::size_t window = after.size() - before.size(), middle = before.size() / 2;
-    for (std::size_t i = 0; i < before.size(); ++i) {
-      const bool front = i < middle;
-      if (!is_later(first, before[i], second, after[front ? i : i + window], front ? 0 : length,
-                    front ? Duration{} : period)) {
+  // For a quarter of the phase before its middle, and behind it.
+  [[nodiscard]] bool repeats(std::size_t rank, const ListPhase& phase, std::int64_t length,
+                             Duration& period) {
+    const auto& list = replayed_.of->lists.of_rank[rank];
+    const auto middle = static_cast<std::int64_t>(phase.middle);
+    const std::int64_t window = length * phase.each, quarter = micro_batches_ * phase.each / 4;
+    const std::int64_t from = middle - quarter, to = end_of_compared(phase, length);
+    if (from < 0 || middle + quarter > std::ssize(list)) return false;
+    if (to < middle || quarter < reach_of(many_) * phase.each) return false;
+    for (std::int64_t i = to - 1; i >= from; --i) {
+      const std::uint32_t here = list[static_cast<std::size_t>(i)];
+      const std::uint32_t there = list[static_cast<std::size_t>(i + window)];
+      if (period < Duration{}) {
+        period = replayed_.timeline.end[there] - replayed_.timeline.end[here];
+      }
+      const std::int64_t later = ranks_[rank].advance(static_cast<std::size_t>(i), length);
+      if (!is_later(replayed_, here, replayed_, there, later, period)) {
+        if (i < to - 1) failures_.push_back({length, &phase, i});
         return false;
       }
     }
+    return period >= Duration{};
   }
-  for (std::size_t i = 0; i < a.tail.size(); ++i) {
-    const Action& one = first.program.actions[a.tail[i]];
-    const Action& other = second.program.actions[b.tail[i]];
-    if (one.kind != other.kind || one.stage != other.stage) return false;
-    if (second.timeline.end[b.tail[i]] - first.timeline.end[a.tail[i]] != period) return false;
+  [[nodiscard]] std::int64_t end_of_compared(const ListPhase& phase, std::int64_t length) const {
+    return static_cast<std::int64_t>(phase.middle) + micro_batches_ * phase.each / 4 -
+           length * phase.each;
   }
-  return true;
-}
+  // Where all behind an action repeats after a part of the length, but the action does not come
+  // again in the next part, it does not in the next but one either.
+  [[nodiscard]] bool fails_as_a_part(std::int64_t length) const {
+    return std::any_of(failures_.begin(), failures_.end(), [&](const Failure& failure) {
+      return length % failure.length == 0 &&
+             failure.position < end_of_compared(*failure.phase, length);
+    });
+  }
+
+  const ManyMicroBatches& many_;
+  const ReplayedLists& replayed_;
+  std::int64_t micro_batches_;
+  const std::vector<RankPhases>& ranks_;
+  struct Failure {
+    std::int64_t length;
+    const ListPhase* phase;
+    std::int64_t position;  // of the action that did not come again, while all behind it did
+  };
+  std::vector<Failure> failures_;
+};
 
 Duration continued(Duration first, Duration second, std::int64_t windows) {
   return first + windows * (second - first);
@@ -161,8 +136,8 @@ Duration continued(Duration first, Duration second, std::int64_t windows) {
 
 // Idle time has a cause by which of two ranks is busier: which must not change on the way.
 bool busier_stay_busier(const SteadyProgram& steady) {
-  const auto few = summarize(steady.first, steady.of_first).busy;
-  const auto more = summarize(steady.second, steady.of_second).busy;
+  const auto few = summarize(steady.first(), steady.of_first).busy;
+  const auto more = summarize(steady.second(), steady.of_second).busy;
   const auto all = steady.summary().busy;
   for (std::size_t a = 0; a < few.size(); ++a) {
     for (std::size_t b = 0; b < few.size(); ++b) {
@@ -173,10 +148,6 @@ bool busier_stay_busier(const SteadyProgram& steady) {
   }
   return true;
 }
-
-}  // namespace
-
-namespace {
 
 // Enough for what fills and drains a pipeline to be a quarter of the step each, or hardly more.
 std::int64_t least_of(const ManyMicroBatches& many) {
@@ -191,8 +162,19 @@ ManyMicroBatches many_micro_batches(std::int64_t micro_batches, int ranks, int c
   return {micro_batches, ranks, chunks, unit};
 }
 
+std::shared_ptr<const PreparedProgram> prepared(Program program, const ManyMicroBatches& many,
+                                                std::int64_t fewer, const ExecutorModel& executor) {
+  return std::make_shared<const PreparedProgram>(std::move(program), executor,
+                                                 many.micro_batches - fewer, reach_of(many));
+}
+
+std::size_t actions_of(const PreparedProgram& prepared) { return prepared.program.actions.size(); }
+
+const Program& SteadyProgram::first() const { return of_few->program; }
+const Program& SteadyProgram::second() const { return of_more->program; }
+
 TimelineSummary SteadyProgram::summary() const {
-  const TimelineSummary a = summarize(first, of_first), b = summarize(second, of_second);
+  const TimelineSummary a = summarize(first(), of_first), b = summarize(second(), of_second);
   TimelineSummary summary;
   summary.makespan = continued(a.makespan, b.makespan, windows);
   summary.longest_span = continued(a.longest_span, b.longest_span, windows);
@@ -204,8 +186,8 @@ TimelineSummary SteadyProgram::summary() const {
 }
 
 std::vector<RankTime> SteadyProgram::idle(const ExecutorModel& executor, int pipelines) const {
-  std::vector<RankTime> ranks = attribute_idle(first, of_first, executor, pipelines);
-  const std::vector<RankTime> longer = attribute_idle(second, of_second, executor, pipelines);
+  std::vector<RankTime> ranks = attribute_idle(first(), of_first, executor, pipelines);
+  const std::vector<RankTime> longer = attribute_idle(second(), of_second, executor, pipelines);
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     for (Duration RankTime::*part :
          {&RankTime::busy, &RankTime::warm_up, &RankTime::drain, &RankTime::imbalance,
@@ -217,8 +199,8 @@ std::vector<RankTime> SteadyProgram::idle(const ExecutorModel& executor, int pip
 }
 
 std::int64_t SteadyProgram::actions() const {
-  const std::int64_t few = std::ssize(first.actions);
-  return few + windows * (std::ssize(second.actions) - few);
+  const std::int64_t few = std::ssize(first().actions);
+  return few + windows * (std::ssize(second().actions) - few);
 }
 
 std::optional<bool> deadlocks(const ManyMicroBatches& many, const LowerFewer& lower,
@@ -234,26 +216,40 @@ std::optional<bool> deadlocks(const ManyMicroBatches& many, const LowerFewer& lo
 std::optional<SteadyProgram> steady_program(const ManyMicroBatches& many, const LowerFewer& lower,
                                             const StagePrices& prices,
                                             const ExecutorModel& executor) {
+  const PrepareFewer prepare = [&](std::int64_t fewer) {
+    return prepared(lower(fewer), many, fewer, executor);
+  };
+  return steady_program(many, prepare, prices, executor);
+}
+
+std::optional<SteadyProgram> steady_program(const ManyMicroBatches& many,
+                                            const PrepareFewer& prepare, const StagePrices& prices,
+                                            const ExecutorModel& executor) {
   const std::int64_t all = many.micro_batches, unit = many.unit;
   std::int64_t few = least_of(many);
+  std::int64_t replayed = 0;
+  const auto replay = [&](std::int64_t micro_batches) {
+    ReplayedLists of_few(prepare(all - micro_batches), prices, executor);
+    replayed += std::ssize(of_few.of->program.actions);
+    return of_few;
+  };
   for (int saved = kLeastSaved; saved * few <= all; few *= 2, saved = kLeastSavedLater) {
-    const std::int64_t count = few + (all - few) % unit;
-    Replayed look(lower(all - count), prices, executor);
-    const std::int64_t length = Window(many, look, count).shortest();
+    // Windows are often of P micro-batches, or a part of that: then it lacks whole ones already.
+    const std::int64_t count = few + (all - few) % std::lcm(unit, std::int64_t{many.ranks});
+    if (replayed > kMostLookedAt) break;
+    const ReplayedLists look = replay(count);
+    Window window(many, look, count);
+    if (!window.is_seen_whole(executor)) continue;
+    const std::int64_t length = window.shortest();
     if (length == 0) continue;
     const std::int64_t least = count + (all - count) % length;
     const std::int64_t windows = (all - least) / length;
-    Replayed first =
-        least == count ? std::move(look) : Replayed(lower(all - least), prices, executor);
-    Replayed second(lower(all - least - length), prices, executor);
-    const Duration period = second.timeline.step_end - first.timeline.step_end;
-    if (!goes_on(first, second, length, period) ||
-        !Window(many, second, least + length).repeats(length)) {
-      continue;
-    }
-    SteadyProgram steady{std::move(first.program), std::move(second.program),
-                         std::move(first.timeline), std::move(second.timeline), windows};
-    const PriceTable table(steady.first, prices, executor);
+    const ReplayedLists first = least == count ? look : replay(least);
+    const ReplayedLists second = replay(least + length);
+    const auto periods = Window(many, second, least + length).repeats(length);
+    if (!periods || !goes_on(first, second, length, *periods)) continue;
+    SteadyProgram steady{first.of, second.of, first.timeline, second.timeline, windows, replayed};
+    const PriceTable table(steady.first(), prices, executor);
     table.check_sum(static_cast<std::size_t>(steady.actions()));  // as of all of them
     if (busier_stay_busier(steady)) return steady;
   }

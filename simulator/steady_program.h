@@ -3,8 +3,10 @@
 // Exact, to the nanosecond, or nothing.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -28,13 +30,23 @@ struct ManyMicroBatches {
 [[nodiscard]] ManyMicroBatches many_micro_batches(std::int64_t micro_batches, int ranks, int chunks,
                                                   int group, int copies);
 
+// Such a Program, with what its replays have in common whatever the prices: for who asks often.
+struct PreparedProgram;  // list_phases.h
+using PrepareFewer = std::function<std::shared_ptr<const PreparedProgram>(std::int64_t fewer)>;
+std::shared_ptr<const PreparedProgram> prepared(Program program, const ManyMicroBatches& many,
+                                                std::int64_t fewer, const ExecutorModel& executor);
+[[nodiscard]] std::size_t actions_of(const PreparedProgram& prepared);
+
 // Two Programs, the second a window longer. What differs between them differs as often again in the
 // wanted one: `windows` windows behind the first.
 struct SteadyProgram {
-  Program first, second;
+  std::shared_ptr<const PreparedProgram> of_few, of_more;
   Timeline of_first, of_second;
   std::int64_t windows = 0;
+  std::int64_t replayed = 0;  // actions, until this was found: what it cost
 
+  [[nodiscard]] const Program& first() const;
+  [[nodiscard]] const Program& second() const;
   [[nodiscard]] TimelineSummary summary() const;
   // attribute_idle() of it.
   [[nodiscard]] std::vector<RankTime> idle(const ExecutorModel& executor, int pipelines) const;
@@ -48,6 +60,9 @@ std::optional<bool> deadlocks(const ManyMicroBatches& many, const LowerFewer& lo
 
 // Nothing where micro-batches are few, or no period shows in as many as are tried. The Program must
 // not deadlock.
+std::optional<SteadyProgram> steady_program(const ManyMicroBatches& many,
+                                            const PrepareFewer& prepare, const StagePrices& prices,
+                                            const ExecutorModel& executor);
 std::optional<SteadyProgram> steady_program(const ManyMicroBatches& many, const LowerFewer& lower,
                                             const StagePrices& prices,
                                             const ExecutorModel& executor);

@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "cli/options/parse.h"
 #include "cli/options/search_options.h"
 #include "search/evaluation.h"
@@ -16,6 +18,7 @@
 #include "simulator/events/expand_replicas.h"
 #include "simulator/jitter.h"
 #include "simulator/order_statistics.h"
+#include "simulator/replay.h"
 #include "simulator/replay_lanes.h"
 #include "simulator/simulate.h"
 
@@ -50,6 +53,16 @@ StagePrices with_assumption(const StagePrices& prices, const std::optional<std::
                "give a number from 0 to 100");
   }
   return with_assumed_spreads(prices, Factor{(assumed->millionths + 99) / 100});
+}
+
+// So many actions in all samples take about a minute. Where transfers occupy something, samples do
+// not advance together.
+void refuse_endless(std::int64_t samples, std::int64_t actions, const ExecutorModel& executor) {
+  const std::int64_t most = std::int64_t{1} << (straight_replay_is_exact(executor) ? 33 : 29);
+  if (actions <= most / samples) return;
+  bad_option("--samples", fmt::format("{} of {} actions each take minutes", samples, actions),
+             actions <= most ? fmt::format("at most {}, or fewer micro-batches", most / actions)
+                             : std::string("give fewer micro-batches"));
 }
 
 // A lane depends on its number alone, so it does not matter which thread replays it. Lanes that one
@@ -98,6 +111,7 @@ JitterResult JitterOptions::sampled(const Program& program, const StagePrices& p
   JitterResult result;
   result.samples = samples ? parse_int("--samples", *samples, 1, kMostSamples) : 200;
   result.seed = seed ? static_cast<std::uint64_t>(parse_int("--seed", *seed, 0)) : 1;
+  refuse_endless(result.samples, std::ssize(program.actions), executor);
   result.assumed_percent = percent.value_or("");
   const StagePrices uneven = with_assumption(prices, percent);
   result.has_spreads = has_spreads(uneven);

@@ -20,4 +20,9 @@ Loaded<PlanFile> load_plan_to_draw(const std::string& path);
 // A Program of too many actions for the timeline of a page stays rolled up.
 PlanFile read_plan_for_page(const Json& json, const std::string& path);
 
+// Written out with every action, for `what`; with more than `most_actions` of them refused before
+// that, with the remedy.
+Loaded<PlanFile> load_plan_written_out(const std::string& path, const std::string& what,
+                                       std::int64_t most_actions, const std::string& remedy);
+
 }  // namespace penstock

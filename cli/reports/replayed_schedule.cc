@@ -116,6 +116,12 @@ void set_stash(ScheduleResult& result, const std::vector<RankLiveness>& ranks) {
   for (const RankLiveness& rank : ranks) result.peak_stash_chunks.push_back(rank.peak_chunks);
 }
 
+// What is held follows from the order of compute alone, whatever receives wait.
+void set_rolled_stash(ScheduleResult& result, const Schedule& schedule) {
+  const std::vector<std::int32_t> none(schedule.rank_of_stage.size(), 0);
+  set_stash(result, liveness(schedule, WaitingReceives{none, none}));
+}
+
 RolledInput rolled_up(const Schedule& schedule, const ScheduleCosts& costs) {
   if (costs.micro_batches.empty()) return {&schedule, {{schedule.micro_batches, {}}}};
   return {&schedule, costs.micro_batches};
@@ -124,8 +130,7 @@ RolledInput rolled_up(const Schedule& schedule, const ScheduleCosts& costs) {
 void replay_rolled_up(const Schedule& schedule, const LoweringOptions& options,
                       const ScheduleCosts& costs, const ExecutorModel& executor,
                       ScheduleResult& result) {
-  const std::vector<std::int32_t> none(schedule.rank_of_stage.size(), 0);
-  set_stash(result, liveness(schedule, WaitingReceives{none, none}));
+  set_rolled_stash(result, schedule);
   const RolledInput input = rolled_up(schedule, costs);
   set_times(result, simulate_schedule({input}, options, costs.prices, executor));
   result.actions = lowered_actions(schedule, options);
@@ -151,20 +156,20 @@ bool replay_rule_rolled_up(const Schedule& schedule, const LoweringOptions& opti
 bool replay_by_few(const Subject& subject, const Schedule& schedule, const ScheduleCosts& costs,
                    const ExecutorModel& executor, ScheduleResult& result) {
   const ScheduleShape& shape = subject.shape;
-  if (subject.kind == nullptr || subject.kind->is_automatic() || shape.slices > 1 ||
-      !costs.micro_batches.empty()) {
+  if (subject.kind == nullptr || subject.kind->is_automatic() || !costs.micro_batches.empty()) {
     return false;
   }
   const auto lower_fewer = [&](std::int64_t fewer) {
     ScheduleShape smaller = shape;
-    smaller.micro_batches -= static_cast<int>(fewer);
+    smaller.micro_batches -= static_cast<int>(fewer) / shape.slices;
     return lowered(subject.kind->generate(smaller), lowering_for(subject, costs, executor));
   };
-  const auto steady = steady_program(many_micro_batches(shape.micro_batches, shape.ranks,
-                                                        shape.chunks, shape.group, schedule.copies),
-                                     lower_fewer, costs.prices, executor);
+  ManyMicroBatches many = many_micro_batches(schedule.micro_batches, shape.ranks, shape.chunks,
+                                             shape.group, schedule.copies);
+  many.unit *= shape.slices;  // a slice is an entry of its own
+  const auto steady = steady_program(many, lower_fewer, costs.prices, executor);
   if (!steady) return false;
-  set_stash(result, liveness(steady->first));
+  set_rolled_stash(result, schedule);
   set_times(result, steady->summary());
   result.actions = steady->actions();
   return true;
@@ -246,15 +251,32 @@ void refuse_endless(const ScheduleOptions& given, const Subject& subject,
              fmt::format("at most {}; fewer show the same, since schedules repeat", most));
 }
 
-// So many actions in all samples that nobody waits for them.
-void refuse_endless_samples(const ScheduleOptions& given, std::int64_t actions) {
-  constexpr std::int64_t kMost = std::int64_t{1} << 33;
-  if (!given.jitter.given()) return;
-  const std::int64_t samples =
-      given.jitter.samples ? parse_int("--samples", *given.jitter.samples, 1) : 1;
-  if (actions <= kMost / samples) return;
-  bad_option("--samples", fmt::format("{} of {} actions each would take hours", samples, actions),
-             "give fewer samples or micro-batches");
+// Where no period was found and every action has to be replayed by the general engine, which takes
+// about 80 bytes each.
+void refuse_endless_replay(const Schedule& schedule, const LoweringOptions& options,
+                           const ExecutorModel& executor) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 24;
+  const std::int64_t actions = lowered_actions(schedule, options);
+  if (actions <= kMost) return;
+  const std::int64_t most = schedule.micro_batches * kMost / actions;
+  bad_option("-M",
+             fmt::format("{} actions are too many to replay one by one, as executor '{}' needs "
+                         "where no part of the step repeats",
+                         actions, executor.name),
+             fmt::format("at most -M {}; fewer show the same, or --executor ideal or "
+                         "sender-blocks without queues, which need no more for more",
+                         most));
+}
+
+// A rule that the executor does not support is refused as its Program is, before it is written out.
+void refuse_rule(const Subject& subject, const ScheduleCosts& costs,
+                 const ExecutorModel& executor) {
+  if (subject.kind == nullptr) return;
+  ScheduleShape few = subject.shape;
+  few.micro_batches = std::min(few.micro_batches, 2 * few.ranks * few.chunks);
+  const Program program =
+      lowered(subject.kind->generate(few), lowering_for(subject, costs, executor));
+  (void)simulate_summary(program, costs.prices, executor);
 }
 
 }  // namespace
@@ -299,10 +321,11 @@ ReplayedSchedule replayed(const ScheduleOptions& given, const Subject& subject, 
                  : replay_by_few(subject, schedule, costs, executor, result)) {
       return both;
     }
+    if (has_rule) refuse_rule(subject, costs, executor);
+    refuse_endless_replay(schedule, options, executor);
   }
   const Program program = program_for(given, subject, std::move(schedule), costs, executor);
   result.actions = std::ssize(program.actions);
-  refuse_endless_samples(given, result.actions);
   StagePrices prices = costs.prices;
   extras.uncertainty = uncertainty_of(given, program, executor, prices);
   (has_rule ? replay_by_rule : replay)(given, program, prices, executor, result, extras, screen);

@@ -75,6 +75,14 @@ std::string against_prediction(const PlanFile& file, const Evaluation& evaluatio
                                       : "it was changed, or written by another version");
 }
 
+// Every action by itself: 2^24 take up to 3 GB.
+Loaded<PlanFile> load_plan_to_replay(const std::string& path) {
+  return load_plan_written_out(
+      path, "what --executor, --slow, --jitter and --contention replay", std::int64_t{1} << 24,
+      "plan a smaller --global-batch for it, of which a step takes as many micro-batches less and "
+      "repeats alike; without these options simulate takes any");
+}
+
 }  // namespace
 
 Answer run_simulate(const Arguments& arguments, Screen screen) {
@@ -108,7 +116,7 @@ Answer run_simulate(const Arguments& arguments, Screen screen) {
   format.refuse_with_table(asked.has_value(), "--tokens");
   // What is drawn by chance, shared or lowered anew needs every action.
   const bool needs_all = executor.given() || slow.given() || jitter.given() || shared.given();
-  PlanFile file = needs_all ? load_plan(path).value : load_plan_to_draw(path).value;
+  PlanFile file = needs_all ? load_plan_to_replay(path).value : load_plan_to_draw(path).value;
   require_tokens(asked, file.plan);
   cost.set_price(file);
   if (executor.given()) replay_with(executor.applied_to(file.executor), file);

@@ -14,6 +14,7 @@
 #include "cli/options/options.h"
 #include "cli/options/parse.h"
 #include "cli/options/picture_options.h"
+#include "cli/reports/large_plans.h"
 #include "cli/reports/step_of_csv.h"
 #include "cli/verbs/verbs.h"
 #include "core/values/json_reader.h"
@@ -207,7 +208,13 @@ Predicted predicted_of_csv(const TraceOptions& given) {
 
 Predicted predicted_of(const TraceOptions& given) {
   if (given.is_csv()) return predicted_of_csv(given);
-  Predicted predicted{load_plan(given.plan), {}, {}};
+  // Half a kilobyte each.
+  Predicted predicted{
+      load_plan_written_out(given.plan, "a trace", std::int64_t{1} << 22,
+                            "plan a smaller --global-batch for it, whose step repeats alike, or "
+                            "see penstock report PLAN, which takes any"),
+      {},
+      {}};
   const PlanFile& plan = predicted.plan.value;
   predicted.timeline = simulate(plan.program, plan.prices, plan.executor);
   predicted.traces.push_back(trace_of(plan, predicted.timeline));

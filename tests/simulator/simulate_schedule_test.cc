@@ -184,12 +184,13 @@ TEST_CASE("and some with ten thousand micro-batches") {
   CHECK(jumping(3000, 3000 + testing::draws(40), 6, 10'000, 1000) > testing::least(30));
 }
 
-ReplayWork work_of(const Schedule& schedule, int chunks, std::int64_t transfer) {
+ReplayWork work_of(const Schedule& schedule, int chunks, std::int64_t transfer,
+                   const ExecutorModel& executor = {}) {
   const StagePrices prices =
       testing::equal_prices(schedule.stages(), chunks, {120, 132, 96, transfer});
   ReplayBuffers buffers;
   const std::vector<RolledInput> pipelines{{&schedule, {{schedule.micro_batches, {}}}}};
-  return simulate_schedule_counted(pipelines, {}, prices, {}, buffers).work;
+  return simulate_schedule_counted(pipelines, {}, prices, executor, buffers).work;
 }
 
 // Automatic schedules are written out, and rules may change the order: those are not replayed so.
@@ -202,19 +203,24 @@ TEST_CASE("every static schedule jumps, and takes as many steps for any number o
       ScheduleShape few{4, chunks, 1 << 11}, many{4, chunks, 1 << 17};
       if (!why_no_schedule(kind, few).empty() || !why_no_schedule(kind, many).empty()) continue;
       offered = true;
-      for (const std::int64_t transfer : {0, 7}) {
-        INFO(kind.name, " V=", chunks, " c=", transfer);
-        const Schedule schedule = kind.generate(many);
-        const ReplayWork work = work_of(schedule, chunks, transfer);
-        CHECK(work.jumps > 0);
-        CHECK(work.steps == work_of(kind.generate(few), chunks, transfer).steps);
-        CHECK(work.steps + work.skipped == static_cast<std::int64_t>(schedule.length()));
-        ++checked;
+      ExecutorModel blocking;
+      blocking.transfer = TransferMode::kSenderBlocks;
+      for (const ExecutorModel& executor : {ExecutorModel{}, blocking}) {
+        for (const std::int64_t transfer : {0, 7}) {
+          INFO(kind.name, " V=", chunks, " c=", transfer,
+               " transfer=", static_cast<int>(executor.transfer));
+          const Schedule schedule = kind.generate(many);
+          const ReplayWork work = work_of(schedule, chunks, transfer, executor);
+          CHECK(work.jumps > 0);
+          CHECK(work.steps == work_of(kind.generate(few), chunks, transfer, executor).steps);
+          CHECK(work.steps + work.skipped == static_cast<std::int64_t>(schedule.length()));
+          ++checked;
+        }
       }
     }
     CHECK_MESSAGE(offered, kind.name);
   }
-  CHECK(checked >= 30);
+  CHECK(checked >= 60);
 }
 
 // Rank r repeats its block M - (P - 1 - r) times, and a jump takes as many repetitions from all, at
