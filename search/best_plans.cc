@@ -26,6 +26,7 @@
 #include "search/in_parallel.h"
 #include "search/incumbents.h"
 #include "search/lead_by_cuts.h"
+#include "search/lead_in_family.h"
 #include "search/mixed_devices.h"
 #include "search/nearest_miss.h"
 #include "search/order_groups.h"
@@ -34,6 +35,7 @@
 #include "search/refuse_request.h"
 #include "search/relative_interval.h"
 #include "search/remedies.h"
+#include "search/static_rivals.h"
 #include "search/trainer_plans.h"
 
 namespace penstock {
@@ -307,6 +309,10 @@ class Search {
       count_as_rejected(dropped);
     }
     std::sort(fastest.begin(), fastest.end(), comes_before);
+    if (request_.faster_than) {
+      std::erase_if(fastest,
+                    [&](const Found& one) { return one.step_time >= *request_.faster_than; });
+    }
     const int shown = request_.faster_than ? 1 : request_.top;
     fastest.resize(std::min(fastest.size(), static_cast<std::size_t>(shown)));
     std::erase_if(front, [&](const Found& one) {
@@ -385,10 +391,11 @@ class Search {
     for (const Found& found : fastest) leaders.add(found);
     for (const Found& found : front) leaders.add(found);
     // Those of many chunks are many: they take nothing from the others.
-    const std::vector<Found> known =
-        is_book() ? tally_.incumbents.fastest_per_budget() : tally_.incumbents.best();
-    lead_by_cuts(inputs_, request_, known, tally_.contenders.sorted(), leaders, asked_to_stop_);
-    lead_by_cuts(inputs_, request_, known, tally_.contenders_of_more_chunks.sorted(), leaders,
+    const ImprovedPlans known(is_book() ? tally_.incumbents.fastest_per_budget()
+                                        : tally_.incumbents.best());
+    ImprovedPlans improved = known;
+    lead_by_cuts(inputs_, request_, improved, tally_.contenders.sorted(), leaders, asked_to_stop_);
+    lead_by_cuts(inputs_, request_, improved, tally_.contenders_of_more_chunks.sorted(), leaders,
                  asked_to_stop_);
     const auto add_to = [](std::vector<Found>& list, const Found& leader) {
       const bool listed = std::any_of(list.begin(), list.end(),
@@ -398,8 +405,10 @@ class Search {
     if (!is_book()) {
       std::vector<Found> best = fastest;
       for (const Found& leader : leaders.best()) add_to(best, leader);
+      for (const Found& rival : static_rivals(inputs_, request_, progress_)) best.push_back(rival);
       lead_arranged(inputs_, request_, std::move(best), tally_.contenders.sorted(), leaders,
                     asked_to_stop_);
+      lead_in_family(inputs_, request_, known, improved, leaders, asked_to_stop_, progress_);
     }
     if (leaders.best().empty()) return;
     add_to(fastest, leaders.best().front());

@@ -42,7 +42,8 @@ struct SearchRequest {
   // last is `gpus`).
   std::vector<int> sizes;
   // Only a plan that takes less is wanted, and only the fastest: the answer has it or nothing.
-  // Bounds leave out the rest, so that this costs little where there is none.
+  // Bounds over all cuts leave out the rest; what better cuts may bring below it is searched as
+  // ever.
   std::optional<Duration> faster_than;
   int threads = 1;
   bool bounds = true;  // false: replay every candidate (slow; the oracle of the tests)

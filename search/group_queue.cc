@@ -116,8 +116,10 @@ std::optional<GroupQueue::Task> GroupQueue::take() {
   const auto known = version_of(known_to);
   for (; next_ < space_.groups.size() && !ended_; ++next_) {
     const CandidateGroup& group = space_.groups[next_];
+    const Incumbents& incumbents = known->incumbents;
     if (!request_.bounds ||
-        known->incumbents.may_matter(group.bound, group.devices, group.least_memory)) {
+        (!incumbents.is_beyond_limit(group.bound) &&
+         incumbents.may_matter(group.bound, group.devices, group.least_memory))) {
       task_groups_.push_back(next_);
       return Task{next_++, known};
     }

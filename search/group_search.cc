@@ -151,7 +151,8 @@ class GroupSearch {
   // Whether no cuts may matter, since none are faster than this.
   bool loses(Duration bound) {
     work_.any_cuts = std::max(work_.any_cuts, bound);
-    return !work_.may_matter(work_.any_cuts, kNoMemory);
+    return !work_.may_matter(work_.any_cuts, kNoMemory) ||
+           (work_.request.bounds && work_.incumbents().is_beyond_limit(work_.any_cuts));
   }
 
   void try_static(const ScheduleKind& kind, Plan plan) {

@@ -79,7 +79,7 @@ struct SearchShared {
 // A candidate that other cuts could make the fastest of all.
 struct Contender {
   Plan plan;             // with the cuts that it was given
-  Duration step_time{};  // at least, by the compute of these cuts
+  Duration step_time{};  // at least, by what is known of these cuts before they are priced
   Duration bound{};      // no cuts are faster
 };
 

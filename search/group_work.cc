@@ -8,7 +8,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/values/recompute_sections.h"
+#include "costmodel/transfer_prices.h"
 #include "search/choose_cuts.h"
+#include "search/end_bound.h"
 #include "search/evaluation.h"
 #include "search/host_room.h"
 #include "search/lower_bound.h"
@@ -80,6 +83,17 @@ Duration GroupWork::by_compute_of_form(const Plan& plan) {
   return division.bound_of(plan, prices.sums(), HeldCounts{});
 }
 
+// Compute alone says little where links are slow, and contenders are too many to try all of them.
+Duration GroupWork::by_its_end(const Plan& plan) {
+  if (plan.is_mixed() || last_rank_keeps(plan)) return {};
+  const auto wiring = first_stage_of(plan);
+  const FirstStageEnd end = first_stage_end(*inputs.profile, *wiring, plan);
+  if (recompute_is_divided(plan)) return division.bound_of(plan, prices.sums(), HeldCounts{}, end);
+  const SectionSums& sums = prices.sums()[0];
+  return end_bound(sums, plan, backward, HeldCounts{}, inputs.executor, end,
+                   transfer_prices(*wiring, plan, sums.boundary));
+}
+
 void GroupWork::add_contender(const Plan& plan) {
   add_contender(Contender{plan, by_compute(plan), any_cuts});
 }
@@ -106,8 +120,13 @@ void GroupWork::add_contender(Contender contender) {
   if (group.chunks == ChunkRange::kMore) {
     contender.bound = std::max(contender.bound, less_by_cuts(contender.step_time));
   }
-  if (!may_lead(contender.bound)) return;
-  if (contender.step_time > slowest_contender_) {  // so is every one that is kept by now
+  if (!may_lead(contender.bound) || incumbents().is_beyond_limit(contender.bound)) return;
+  // Slower than all that are kept by now is slower than all that will be; its end is asked only of
+  // the others.
+  const auto is_too_slow = [&] { return contender.step_time > slowest_contender_; };
+  if (!is_too_slow())
+    contender.step_time = std::max(contender.step_time, by_its_end(contender.plan));
+  if (is_too_slow()) {
     ++result.too_slow_contenders;
   } else {
     result.contenders.push_back(std::move(contender));

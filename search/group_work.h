@@ -62,6 +62,8 @@ struct GroupWork {
   [[nodiscard]] Duration by_compute(const Plan& plan) const;
   // Of mode "none", or divided.
   [[nodiscard]] Duration by_compute_of_form(const Plan& plan);
+  // And by what its first stage does at the end of the step; nothing where that is not known.
+  [[nodiscard]] Duration by_its_end(const Plan& plan);
 
   [[nodiscard]] StageMemory memory_of(const Plan& plan, const HeldCounts& held) const;
   [[nodiscard]] StageMemory memory_of(const Plan& plan, const HeldCounts& held,

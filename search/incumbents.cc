@@ -58,14 +58,7 @@ Incumbents::Incumbents(int top, std::vector<Budget> budgets, std::optional<Durat
       fastest_(budgets_.size()),
       limit_(limit) {}
 
-std::optional<Duration> Incumbents::below_limit(std::optional<Duration> bound) const {
-  if (!limit_) return bound;
-  const Duration most = *limit_ - Duration{1};
-  return bound ? std::min(*bound, most) : most;
-}
-
 bool Incumbents::may_matter(Duration bound, int devices, Bytes memory) const {
-  if (is_too_slow(bound)) return false;
   if (best_.size() < top_ || bound <= best_.back().step_time) return true;
   for (std::size_t i = 0; i < budgets_.size(); ++i) {
     if (devices > budgets_[i].devices || memory > budgets_[i].memory) continue;
@@ -75,19 +68,18 @@ bool Incumbents::may_matter(Duration bound, int devices, Bytes memory) const {
 }
 
 std::optional<Duration> Incumbents::slowest_that_matters(int devices, Bytes memory) const {
-  if (best_.size() < top_) return below_limit({});
+  if (best_.size() < top_) return std::nullopt;
   Duration slowest = best_.back().step_time;
   for (std::size_t i = 0; i < budgets_.size(); ++i) {
     if (devices > budgets_[i].devices || memory > budgets_[i].memory) continue;
-    if (!fastest_[i]) return below_limit({});
+    if (!fastest_[i]) return std::nullopt;
     slowest = std::max(slowest, fastest_[i]->step_time);
   }
-  return below_limit(slowest);
+  return slowest;
 }
 
 Bytes Incumbents::most_memory_that_matters(Duration bound, int devices) const {
   constexpr Bytes kAny{std::numeric_limits<std::int64_t>::max()};
-  if (is_too_slow(bound)) return Bytes{-1};
   if (best_.size() < top_ || bound <= best_.back().step_time) return kAny;
   Bytes most{-1};
   for (std::size_t i = 0; i < budgets_.size(); ++i) {
@@ -98,7 +90,6 @@ Bytes Incumbents::most_memory_that_matters(Duration bound, int devices) const {
 }
 
 void Incumbents::add(const Found& found) {
-  if (is_too_slow(found.step_time)) return;
   if (best_.size() < top_ || comes_before(found, best_.back())) {
     best_.insert(std::upper_bound(best_.begin(), best_.end(), found, comes_before), found);
     if (best_.size() > top_) best_.pop_back();
@@ -110,7 +101,6 @@ void Incumbents::add(const Found& found) {
 }
 
 bool Incumbents::may_lead(Duration bound, int devices, std::size_t budgets) const {
-  if (is_too_slow(bound)) return false;
   if (best_.empty() || bound <= best_.front().step_time) return true;
   for (std::size_t i = 0; i < std::min(budgets, budgets_.size()); ++i) {
     if (devices > budgets_[i].devices) continue;
@@ -120,14 +110,14 @@ bool Incumbents::may_lead(Duration bound, int devices, std::size_t budgets) cons
 }
 
 std::optional<Duration> Incumbents::to_lead(int devices, std::size_t budgets) const {
-  if (best_.empty()) return below_limit({});
+  if (best_.empty()) return std::nullopt;
   Duration slowest = best_.front().step_time;
   for (std::size_t i = 0; i < std::min(budgets, budgets_.size()); ++i) {
     if (devices > budgets_[i].devices) continue;
-    if (!fastest_[i]) return below_limit({});
+    if (!fastest_[i]) return std::nullopt;
     slowest = std::max(slowest, fastest_[i]->step_time);
   }
-  return below_limit(slowest);
+  return slowest;
 }
 
 void Incumbents::add_if_it_leads(const Found& found, std::size_t budgets) {

@@ -28,9 +28,12 @@ struct Budget {
 
 class Incumbents {
  public:
-  // With a limit only what takes less matters at all.
+  // `limit`: only what takes less is asked for.
   Incumbents(int top, std::vector<Budget> budgets, std::optional<Duration> limit = {});
 
+  // Whether what no cuts make faster than `bound` is not asked for. Slower plans than the limit are
+  // kept all the same: with better cuts, or as a place to begin, they may lead to one that is.
+  [[nodiscard]] bool is_beyond_limit(Duration bound) const { return limit_ && bound >= *limit_; }
   // Whether a candidate whose step time is at least `bound` and whose memory is at least `memory`
   // could enter the K best or be the fastest of a budget.
   [[nodiscard]] bool may_matter(Duration bound, int devices, Bytes memory) const;
@@ -51,10 +54,6 @@ class Incumbents {
   [[nodiscard]] std::vector<Found> fastest_per_budget() const;
 
  private:
-  [[nodiscard]] bool is_too_slow(Duration time) const { return limit_ && time >= *limit_; }
-  // A bound that still matters, or nothing: any does.
-  [[nodiscard]] std::optional<Duration> below_limit(std::optional<Duration> bound) const;
-
   std::size_t top_;
   std::vector<Found> best_;  // sorted, at most top_
   std::vector<Budget> budgets_;

@@ -72,6 +72,14 @@ class CutBudgets {
   std::int64_t improved_ = kMostImproved, rearranged_;
 };
 
+CutBudget budget_of(const PlanInputs& inputs, const SearchRequest& request, const Plan& plan) {
+  CutBudget budget;
+  budget.recompute = recompute_rule(request);
+  budget.trainer = request.trainer;
+  budget.modes_to_divide = modes_to_divide(inputs, request, plan.device);
+  return budget;
+}
+
 // `leaders`: to be beaten, or null.
 std::vector<Found> improved_from(const PlanInputs& inputs, const SearchRequest& request,
                                  const std::vector<Plan>& plans, const Incumbents* leaders,
@@ -79,10 +87,7 @@ std::vector<Found> improved_from(const PlanInputs& inputs, const SearchRequest& 
   std::vector<std::optional<Found>> better(plans.size());
   in_parallel(request.threads, plans.size(), [&](std::size_t i) {
     if (asked_to_stop()) return;
-    CutBudget budget;
-    budget.recompute = recompute_rule(request);
-    budget.trainer = request.trainer;
-    budget.modes_to_divide = modes_to_divide(inputs, request, plans[i].device);
+    CutBudget budget = budget_of(inputs, request, plans[i]);
     if (leaders != nullptr) {
       budget.to_beat = leaders->to_lead(plans[i].devices(), request.sizes.size());
     }
@@ -115,15 +120,17 @@ void add_arranged(const SearchRequest& request, Plan plan, std::vector<Plan>& pl
 
 }  // namespace
 
-void lead_by_cuts(const PlanInputs& inputs, const SearchRequest& request,
-                  const std::vector<Found>& known, const std::vector<Contender>& contenders,
-                  Incumbents& leaders, AskedToStop& asked_to_stop) {
-  std::vector<Plan> improved;
-  improved.reserve(known.size());
-  for (const Found& found : known) improved.push_back(without_cuts(found.plan));
-  const auto is_improved = [&](const Plan& plan) {
-    return std::find(improved.begin(), improved.end(), without_cuts(plan)) != improved.end();
-  };
+ImprovedPlans::ImprovedPlans(const std::vector<Found>& known) {
+  for (const Found& found : known) add(found.plan);
+}
+void ImprovedPlans::add(const Plan& plan) { plans_.push_back(without_cuts(plan)); }
+bool ImprovedPlans::contain(const Plan& plan) const {
+  return std::find(plans_.begin(), plans_.end(), without_cuts(plan)) != plans_.end();
+}
+
+void lead_by_cuts(const PlanInputs& inputs, const SearchRequest& request, ImprovedPlans& improved,
+                  const std::vector<Contender>& contenders, Incumbents& leaders,
+                  AskedToStop& asked_to_stop) {
   CutBudgets budgets(request.sizes.size() > 1);
   std::map<int, int> taken;  // by GPUs
   const auto has_turn = [&](const Plan& plan) {
@@ -134,8 +141,11 @@ void lead_by_cuts(const PlanInputs& inputs, const SearchRequest& request,
     if (next < contenders.size()) {
       const Contender& one = contenders[next++];
       const bool leads = leaders.may_lead(one.bound, one.plan.devices(), request.sizes.size());
-      if (!leads || is_improved(one.plan) || !has_turn(one.plan)) continue;
-      if (budgets.take(one.plan)) batch.push_back(one.plan);
+      if (!leads || improved.contain(one.plan) || !has_turn(one.plan)) continue;
+      if (budgets.take(one.plan)) {
+        batch.push_back(one.plan);
+        improved.add(one.plan);
+      }
     }
     if (batch.size() < kImprovedAtOnce && next < contenders.size()) continue;
     if (asked_to_stop()) return;
@@ -144,6 +154,24 @@ void lead_by_cuts(const PlanInputs& inputs, const SearchRequest& request,
     }
     batch.clear();
   }
+}
+
+void lead_by_whole_searches(const PlanInputs& inputs, const SearchRequest& request,
+                            const std::vector<Plan>& plans, Incumbents& leaders,
+                            AskedToStop& asked_to_stop) {
+  if (asked_to_stop()) return;
+  for (const Found& better : improved_from(inputs, request, plans, nullptr, asked_to_stop)) {
+    leaders.add(better);
+  }
+}
+
+void lead_within_its_memory(const PlanInputs& inputs, const SearchRequest& request,
+                            const Plan& plan, Incumbents& leaders) {
+  const EvaluatedPlan evaluated = evaluate(inputs, plan);
+  if (evaluated.why_not) return;
+  CutBudget budget = budget_of(inputs, request, plan);
+  budget.memory = evaluated.evaluation.peak_memory();
+  if (const auto better = improve_cuts(inputs, plan, budget)) leaders.add(*better);
 }
 
 void lead_arranged(const PlanInputs& inputs, const SearchRequest& request, std::vector<Found> known,
@@ -163,10 +191,7 @@ void lead_arranged(const PlanInputs& inputs, const SearchRequest& request, std::
     left -= work_of(one.plan);
     add_arranged(request, one.plan, plans);
   }
-  if (asked_to_stop()) return;
-  for (const Found& one : improved_from(inputs, request, plans, nullptr, asked_to_stop)) {
-    leaders.add(one);
-  }
+  lead_by_whole_searches(inputs, request, plans, leaders, asked_to_stop);
 }
 
 }  // namespace penstock

@@ -25,6 +25,10 @@ std::vector<std::string> winner_not_found_again(std::uint64_t model, ModelSize s
 // them; and every plan is one that the trainer can run.
 std::vector<std::string> wrong_for_a_trainer(std::uint64_t model, ModelSize size);
 
+// Asked for what is faster than a limit, the search finds its own winner where that is, and nothing
+// where that takes as long.
+std::vector<std::string> not_found_as_faster(std::uint64_t model, ModelSize size);
+
 // With gradients in buckets and experts: no pin of a way to shard or of ranks of experts, and no
 // trainer, finds a faster plan than the free search; and the winner is found again. ETP = 2 is
 // searched only where it is pinned, so that this is no law for it; it never paid on these models.

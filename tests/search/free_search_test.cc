@@ -50,6 +50,25 @@ TEST_CASE("the winner pinned to its own values is found again") {
   }
 }
 
+// Where not all cuts are tried, as of the small ones.
+TEST_CASE("the winner of a larger model pinned to its own values is found again") {
+  for (std::uint64_t model = 0; model < (testing::kWatched ? 2 : 12); ++model) {
+    for (const std::string& wrong : winner_not_found_again(model, ModelSize::kLarge)) {
+      FAIL_CHECK(wrong);
+    }
+  }
+}
+
+TEST_CASE("asked for what is faster than a limit, a search finds its own winner or nothing") {
+  for (std::uint64_t model = 0; model < (testing::kWatched ? 6 : 60); ++model) {
+    for (const std::string& wrong : not_found_as_faster(model, ModelSize::kSmall)) {
+      FAIL_CHECK(wrong);
+    }
+  }
+  // Its schedule is automatic, and slower plans than the limit give it its cuts.
+  for (const std::string& wrong : not_found_as_faster(8, ModelSize::kLarge)) FAIL_CHECK(wrong);
+}
+
 TEST_CASE(
     "a search for a trainer is beaten by no lesser one, and says only what the trainer runs") {
   for (std::uint64_t model = 0; model < kModels; ++model) {
