@@ -72,7 +72,7 @@ void RankPhases::note_rows() {
       const Pipeline& pipeline = prepared_.pipeline_of(action);
       row.first = row.last;
       row.copies = pipeline.copies;
-      row.all = pipeline.micro_batches / pipeline.copies;
+      row.all = pipeline.micro_batches / static_cast<std::uint32_t>(pipeline.copies);
     }
     if (row.count == row.all / 2) row.middle = i;
     ++row.count;
