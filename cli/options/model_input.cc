@@ -118,6 +118,10 @@ void refuse_not_modelled(const EstimatedModel& estimated, const EstimateSettings
     bad_option("--fsdp-prefetch", "of encoder-decoder models every backward gathers ahead",
                "leave it out");
   }
+  if (pairs && estimated.request.arithmetic == Arithmetic::kFloat8) {
+    bad_option("--precision", "encoder-decoder models in 8 bits are not estimated",
+               "bfloat16, or measure the model: penstock profile");
+  }
   if (bytes_of(estimated.request.arithmetic) < 4) return;
   for (const auto& [name, value] :
        {std::pair{"--kernels", &settings.kernels}, std::pair{"--loss", &settings.loss}}) {

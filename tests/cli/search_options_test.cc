@@ -243,6 +243,9 @@ TEST_CASE("what an estimate does not tell apart is refused") {
   pairs.fsdp_prefetch = "backward-post";
   CHECK(first_line(pairs) ==
         "--fsdp-prefetch: of encoder-decoder models every backward gathers ahead");
+  pairs.fsdp_prefetch.reset();
+  pairs.precision = "fp8";
+  CHECK(first_line(pairs) == "--precision: encoder-decoder models in 8 bits are not estimated");
   std::filesystem::remove(path);
 
   SearchOptions wide = estimated("data/models/gpt2.json");
