@@ -18,7 +18,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-MODELS = Path("data/models")
+DATA = Path(__file__).resolve().parent.parent.parent / "data"
+MODELS = DATA / "models"
 # name, model, device, layout, seconds
 FLOAT8 = [
     ("8B", "llama-3-8b", "h100-sxm", "CP=2 DP=4 mbs=1 gbs=128 seq=8192 zero1=on", 9.33),
@@ -101,11 +102,18 @@ def predicted(program, model, device, layout, options):
     return tuple(prediction[key] * 1e-9 for key in ("step_time_ns", "step_time_low_ns", "step_time_high_ns"))
 
 
+def told_by(layout):
+    return dict(pair.split("=") for pair in layout.split())
+
+
+def ranks_of(layout):
+    return math.prod(int(told_by(layout).get(axis, 1)) for axis in ("DP", "FSDP", "TP", "PP", "CP"))
+
+
 def seconds_by_rate(layout, rate):
     """Of a step, by tokens a second of a GPU."""
-    told = dict(pair.split("=") for pair in layout.split() if "=" in pair)
-    ranks = math.prod(int(told.get(axis, 1)) for axis in ("DP", "FSDP", "TP", "PP", "CP"))
-    return int(told["gbs"]) * int(told["seq"]) / ranks / rate
+    told = told_by(layout)
+    return int(told["gbs"]) * int(told["seq"]) / ranks_of(layout) / rate
 
 
 def without_comments(path):
@@ -113,12 +121,12 @@ def without_comments(path):
 
 
 def generation(device):
-    return without_comments(Path(f"data/devices/{device}.json"))["generation"]
+    return without_comments(DATA / "devices" / f"{device}.json")["generation"]
 
 
 def with_peak(device, factor, folder):
     """The datasheet with another 8-bit peak, by which the share of it is another."""
-    sheet = without_comments(Path(f"data/devices/{device}.json"))
+    sheet = without_comments(DATA / "devices" / f"{device}.json")
     for peak in sheet["peaks"]:
         if peak["arithmetic"] == "float8":
             peak["flops_per_s"] = round(peak["flops_per_s"] * factor)
@@ -138,29 +146,38 @@ def best_factor(runs, shipped):
     return min((share / 100 for share in range(20, 100)), key=largest) / shipped
 
 
-def shipped_share(of):
-    curves = without_comments(Path("data/efficiency/fitted.json"))["curves"]
-    return next(curve["products"] for curve in curves if (curve["generation"], curve["width"]) == (of, "float8"))
+def shipped_curve(of):
+    curves = without_comments(DATA / "efficiency" / "fitted.json")["curves"]
+    return next(curve for curve in curves if (curve["generation"], curve["width"]) == (of, "float8"))
 
 
-def float8(program):
+def float8_runs(program, of=""):
+    """Of one generation or of all, each predicted also by the share that the others of its generation have."""
     runs = []
     with tempfile.TemporaryDirectory() as folder:
         for name, model, device, layout, seconds in FLOAT8:
-            model = MODELS / f"{model}.json"
-            time, _, _ = predicted(program, model, device, layout, "float8")
-            slower, _, _ = predicted(program, model, with_peak(device, 0.8, folder), layout, "float8")
+            if of not in ("", generation(device)):
+                continue
+            file = MODELS / f"{model}.json"
+            time, _, _ = predicted(program, file, device, layout, "float8")
+            slower, _, _ = predicted(program, file, with_peak(device, 0.8, folder), layout, "float8")
             products = (slower - time) / (1 / 0.8 - 1)
-            runs.append({"name": name, "layout": layout, "seconds": seconds, "time": time, "products": products,
-                         "rest": time - products, "generation": generation(device)})
+            runs.append({"name": name, "model": model, "layout": layout, "seconds": seconds, "time": time,
+                         "products": products, "rest": time - products, "generation": generation(device)})
     for run in runs:
-        shipped = shipped_share(run["generation"])
         others = [other for other in runs if other["generation"] == run["generation"] and other is not run]
-        left_out = seconds_at(run, best_factor(others, shipped))
+        run["left_out"] = seconds_at(run, best_factor(others, shipped_curve(run["generation"])["products"]))
+    return runs
+
+
+def float8(program):
+    runs = float8_runs(program)
+    for run in runs:
         print(f"| {run['name']} | {run['layout']} | {run['seconds']:.3f} s | {run['time']:.3f} s "
-              f"| {100 * (run['time'] / run['seconds'] - 1):+.1f} % | {100 * (left_out / run['seconds'] - 1):+.1f} % |")
+              f"| {100 * (run['time'] / run['seconds'] - 1):+.1f} % "
+              f"| {100 * (run['left_out'] / run['seconds'] - 1):+.1f} % |")
     for of in sorted({run["generation"] for run in runs}):
-        shipped = shipped_share(of)
+        shipped = shipped_curve(of)["products"]
         factor = best_factor([run for run in runs if run["generation"] == of], shipped)
         print(f"{of}: the share of these runs is {shipped * factor:.2f}, shipped {shipped:.2f}")
 

@@ -9,12 +9,13 @@ data/efficiency/cases.json, 166 more in its intervals.
 Prints by set: mean and median error, how many lie in their interval, how many are said not to fit, though all of them
 ran. --held-out: those that were predicted before they were looked at, and are in no fit. --contradicted: five of them
 whose own source says that they took less. --float8: those in 8 bits, and at the end what the interval of Hopper in
-8 bits is counted from: these, those in 8 bits that were held out, and the errors that float8_and_experts.py prints of
-NeMo 25.02 where each is left out. --pairs: a model with an encoder and a decoder, as a batch of pairs. --rows: every run. --only: the sets with TEXT in their names.
---gathers: of MPT's runs of up to 4,096 tokens, how the share of the step that the prediction lacks follows, by least
-squares, the share that one gather of all layers would take (2 bytes a weight, 361 GB/s), which its trainer does not
-prefetch. MPT's trainer shards everything (FSDP), MaxText too (as ZeRO-3, without PyTorch's copies, over the GPUs that
-`fsdp` says); NeMo and InternEvo shard the optimizer's state. InternEvo's nodes have 50 GB/s, said by a cluster file.
+8 bits is counted from: these, those in 8 bits that were held out, and those of float8_and_experts.py that are not among
+these, each left out there. --pairs: a model with an encoder and a decoder, as a batch of pairs. --rows: every run.
+--only: the sets with TEXT in their names. --gathers: of MPT's runs of up to 4,096 tokens, how the share of the step
+that the prediction lacks follows, by least squares, the share that one gather of all layers would take (2 bytes a
+weight, 361 GB/s), which its trainer does not prefetch. MPT's trainer shards everything (FSDP), MaxText too (as ZeRO-3,
+without PyTorch's copies, over the GPUs that `fsdp` says); NeMo and InternEvo shard the optimizer's state. InternEvo's
+nodes have 50 GB/s, said by a cluster file.
 """
 
 import json
@@ -24,6 +25,8 @@ import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
+
+import float8_and_experts
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 MODELS = os.path.join(HERE, "..", "..", "data", "models")
@@ -157,10 +160,6 @@ def print_gathers(runs):
           f"+ {slope:.2f} times the share of one gather")
 
 
-# Measured / predicted - 1 of NeMo 25.02 in 8 bits on H100 by the share that the others have (docs/accuracy.md, "8 bits").
-NEMO_25_02 = [1 / (1 + error) - 1 for error in (-0.013, -0.036, 0.074, 0.003, 0.045, -0.063, 0.001, 0.035, -0.065)]
-
-
 def quantile(sets, share):
     """Of values by set, sets alike; an entry stands in the middle of its weight (as in cli/reports)."""
     weighted = sorted((value, 1 / len(values) / len(sets)) for values in sets for value in values)
@@ -173,18 +172,27 @@ def quantile(sets, share):
     return weighted[-1][0]
 
 
-def print_band(program, by_run):
-    """What nine of ten steps in 8 bits took, one in twenty more to come beyond either side (split conformal)."""
-    held = [(run, error) for _, runs, results in predicted_sets(program, "8 bits, 8 to 512", "held_out")
-            for run, (error, _, _) in zip(runs, results)]
-    sets = {}
-    for name, error in by_run:
-        sets.setdefault(name, []).append(1 / (1 + error) - 1)
-    sets = [*sets.values(), [1 / (1 + error) - 1 for _, error in held], NEMO_25_02]
+def more_than_predicted(results):
+    return [1 / (1 + error) - 1 for error, _, _ in results]
+
+
+def left_out_steps(program, published):
+    """Measured / predicted - 1 of Hopper's runs that the share was chosen on, each by the share that the others have;
+    those that are among the published ones are counted there."""
+    known = {(run["model"], run["gpus"], run["seconds"]) for run in published}
+    return [run["seconds"] / run["left_out"] - 1 for run in float8_and_experts.float8_runs(program, "hopper")
+            if (run["model"], float8_and_experts.ranks_of(run["layout"]), run["seconds"]) not in known]
+
+
+def float8_band(program, results_by_set):
+    """How many steps in 8 bits on Hopper, in how many sets, and what nine of ten took less and more than predicted, one
+    in twenty more to come beyond either side (split conformal)."""
+    held = [more_than_predicted(results) for _, _, results in predicted_sets(program, "8 bits, 8 to 512", "held_out")]
+    published = [run for runs, _ in results_by_set for run in runs]
+    sets = [*(more_than_predicted(results) for _, results in results_by_set), *held, left_out_steps(program, published)]
     count = sum(map(len, sets))
     share = 0.95 * (count + 1) / count
-    print(f"{count} steps in {len(sets)} sets: nine of ten took from {-100 * quantile(sets, 1 - share):.1f} % less to "
-          f"{100 * quantile(sets, share):.1f} % more time than predicted")
+    return count, len(sets), -quantile(sets, 1 - share), quantile(sets, share)
 
 
 def predicted_sets(program, only="", kind="sets"):
@@ -203,13 +211,13 @@ def main():
     if len(sys.argv) < 2:
         sys.exit(__doc__)
     only = sys.argv[sys.argv.index("--only") + 1] if "--only" in sys.argv else ""
-    every, by_run, by_set = [], [], []
+    every, by_run, by_set = [], [], []  # the last: (runs, results) of each
     kind = next((kind for kind in ("held_out", "contradicted", "float8", "pairs")
                  if "--" + kind.replace("_", "-") in sys.argv), "sets")
     for name, runs, results in predicted_sets(sys.argv[1], only, kind):
         every += results
         by_run += zip(runs, results)
-        by_set += [(name, error) for error, _, _ in results]
+        by_set.append((runs, results))
         errors = [error for error, _, _ in results]
         print(f"| {name} | {len(runs)} | {100 * statistics.mean(map(abs, errors)):.1f} % "
               f"| {100 * statistics.median(errors):+.1f} % | {sum(inside for _, inside, _ in results)} "
@@ -221,7 +229,9 @@ def main():
     if "--gathers" in sys.argv:
         print_gathers(by_run)
     if kind == "float8":
-        print_band(sys.argv[1], by_set)
+        count, sets, less, more = float8_band(sys.argv[1], by_set)
+        print(f"{count} steps in {sets} sets: nine of ten took from {100 * less:.1f} % less to {100 * more:.1f} % more "
+              "time than predicted")
     inside = sum(inside for _, inside, _ in every)
     print(f"{inside} of {len(every)} inside, {100 * inside / len(every):.0f} %")
 
