@@ -9,7 +9,7 @@
 #include "cli/io/file_kinds.h"
 #include "cli/options/field_words.h"
 #include "cli/options/longest_name.h"
-#include "cli/options/schedule_called.h"
+#include "cli/options/schedule_spelled.h"
 #include "core/values/units.h"
 
 namespace penstock {

@@ -14,7 +14,7 @@
 #include "cli/options/field_words.h"
 #include "cli/options/number_spellings.h"
 #include "cli/options/pasted_pairs.h"
-#include "cli/options/schedule_called.h"
+#include "cli/options/schedule_spelled.h"
 #include "core/values/error.h"
 
 namespace penstock {
@@ -226,7 +226,7 @@ std::string pair_of_value(std::string_view text) {
     return "sharding=" + word;
   }
   if (word == "selective" || word == "full") return "recompute=" + word;
-  const std::string_view schedule = schedule_spelled(std::string(text));
+  const std::string_view schedule = schedule_spelled(text);
   return schedule.empty() ? "" : fmt::format("schedule={}", schedule);
 }
 

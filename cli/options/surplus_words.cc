@@ -20,7 +20,7 @@
 #include "cli/options/option_readings.h"
 #include "cli/options/options_entry.h"
 #include "cli/options/parse.h"
-#include "cli/options/schedule_called.h"
+#include "cli/options/schedule_spelled.h"
 #include "cli/options/trainer_called.h"
 #include "report/words.h"
 #include "trainers/trainer_table.h"

@@ -16,7 +16,7 @@
 #include "cli/options/option_aliases.h"
 #include "cli/options/options_entry.h"
 #include "cli/options/parse.h"
-#include "cli/options/schedule_called.h"
+#include "cli/options/schedule_spelled.h"
 #include "core/files/plan_format.h"
 #include "core/values/error.h"
 #include "report/words.h"

@@ -14,7 +14,7 @@
 #include "cli/options/option_aliases.h"
 #include "cli/options/options.h"
 #include "cli/options/parse.h"
-#include "cli/options/schedule_called.h"
+#include "cli/options/schedule_spelled.h"
 #include "cli/options/search_options.h"
 #include "cli/options/slow_options.h"
 #include "cli/options/table_format.h"
