@@ -26,6 +26,11 @@ ListsByRank::ListsByRank(const Program& program)
 PreparedProgram::PreparedProgram(Program of, const ExecutorModel& executor,
                                  std::int64_t micro_batches, std::int64_t reach)
     : program(std::move(of)), graph(step_graph(program, executor)), lists(program) {
+  number_on_rank.reserve(program.stages.size());
+  stages_of_rank.resize(lists.of_rank.size());
+  for (const Stage& stage : program.stages) {
+    number_on_rank.push_back(stages_of_rank[static_cast<std::size_t>(stage.rank.value)]++);
+  }
   number_in_copy.reserve(program.micro_batches.size());
   for (const Pipeline& pipeline : program.pipelines) {
     const auto copies = static_cast<std::uint32_t>(pipeline.copies);
@@ -48,16 +53,19 @@ RankPhases::RankPhases(const PreparedProgram& prepared, std::size_t rank,
                        std::int64_t micro_batches, std::int64_t reach)
     : prepared_(prepared),
       list_(prepared.lists.of_rank[rank]),
-      rows_(prepared.program.stages.size() * kActionKinds) {
+      rows_(prepared.stages_of_rank[rank] * kActionKinds) {
   note_rows();
   if (part(reach)) return;
   for (Row& row : rows_) row.phase = 0;
   phases_ = {{list_.size() / 2, std::ssize(list_) / micro_batches}};
 }
 
-std::size_t RankPhases::row_of(const Action& action) {
-  return action.stage.value * std::size_t{kActionKinds} + static_cast<std::size_t>(action.kind);
+std::size_t RankPhases::row_of(const Action& action) const {
+  return prepared_.number_on_rank[action.stage.value] * std::size_t{kActionKinds} +
+         static_cast<std::size_t>(action.kind);
 }
+
+std::size_t RankPhases::phase_of(const Action& action) const { return rows_[row_of(action)].phase; }
 
 const RankPhases::Row& RankPhases::row_at(std::size_t position) const {
   return rows_[row_of(prepared_.program.actions[list_[position]])];

@@ -46,9 +46,7 @@ class RankPhases {
   [[nodiscard]] std::int64_t growth(std::size_t position, std::int64_t window) const;
   [[nodiscard]] std::int64_t advance(std::size_t position, std::int64_t window) const;
   // Of an action of this rank.
-  [[nodiscard]] std::size_t phase_of(const Action& action) const {
-    return rows_[row_of(action)].phase;
-  }
+  [[nodiscard]] std::size_t phase_of(const Action& action) const;
 
  private:
   // The actions of one kind and stage.
@@ -63,7 +61,7 @@ class RankPhases {
 
   void note_rows();
   [[nodiscard]] bool part(std::int64_t reach);
-  [[nodiscard]] static std::size_t row_of(const Action& action);
+  [[nodiscard]] std::size_t row_of(const Action& action) const;
   [[nodiscard]] const Row& row_at(std::size_t position) const;
 
   const PreparedProgram& prepared_;
@@ -78,6 +76,8 @@ struct PreparedProgram {
   StepGraph graph;
   ListsByRank lists;
   std::vector<std::uint32_t> number_in_copy;  // of micro-batches, from the first of their copy
+  std::vector<std::size_t> number_on_rank;    // of stages, among those of the same rank
+  std::vector<std::size_t> stages_of_rank;    // how many
   std::vector<RankPhases> phases;             // of every rank
 
   // `micro_batches` and `reach` as RankPhases takes them.

@@ -130,6 +130,13 @@ class Window {
   std::vector<Failure> failures_;
 };
 
+// After which all repeats; 0: none is seen.
+std::int64_t shortest_window(const ManyMicroBatches& many, const ReplayedLists& replayed,
+                             std::int64_t micro_batches, const ExecutorModel& executor) {
+  Window window(many, replayed, micro_batches);
+  return window.is_seen_whole(executor) ? window.shortest() : 0;
+}
+
 Duration continued(Duration first, Duration second, std::int64_t windows) {
   return first + windows * (second - first);
 }
@@ -159,7 +166,12 @@ std::int64_t least_of(const ManyMicroBatches& many) {
 ManyMicroBatches many_micro_batches(std::int64_t micro_batches, int ranks, int chunks, int group,
                                     int copies) {
   const int unit = chunks == 1 && copies == 1 ? 1 : std::lcm(ranks, std::max(group, 1)) * copies;
-  return {micro_batches, ranks, chunks, unit};
+  ManyMicroBatches many;
+  many.micro_batches = micro_batches;
+  many.ranks = ranks;
+  many.chunks = chunks;
+  many.unit = unit;
+  return many;
 }
 
 std::shared_ptr<const PreparedProgram> prepared(Program program, const ManyMicroBatches& many,
@@ -236,19 +248,20 @@ std::optional<SteadyProgram> steady_program(const ManyMicroBatches& many,
   for (int saved = kLeastSaved; saved * few <= all; few *= 2, saved = kLeastSavedLater) {
     // Windows are often of P micro-batches, or a part of that: then it lacks whole ones already.
     const std::int64_t count = few + (all - few) % std::lcm(unit, std::int64_t{many.ranks});
-    if (replayed > kMostLookedAt) break;
-    const ReplayedLists look = replay(count);
-    Window window(many, look, count);
-    if (!window.is_seen_whole(executor)) continue;
-    const std::int64_t length = window.shortest();
+    if (replayed > kMostLookedAt || count > many.most_at_once) break;
+    std::optional<ReplayedLists> first = replay(count);
+    const std::int64_t length = shortest_window(many, *first, count, executor);
     if (length == 0) continue;
     const std::int64_t least = count + (all - count) % length;
     const std::int64_t windows = (all - least) / length;
-    const ReplayedLists first = least == count ? look : replay(least);
+    if (least != count) {
+      first.reset();  // so that no more than two are kept at once
+      first = replay(least);
+    }
     const ReplayedLists second = replay(least + length);
     const auto periods = Window(many, second, least + length).repeats(length);
-    if (!periods || !goes_on(first, second, length, *periods)) continue;
-    SteadyProgram steady{first.of, second.of, first.timeline, second.timeline, windows, replayed};
+    if (!periods || !goes_on(*first, second, length, *periods)) continue;
+    SteadyProgram steady{first->of, second.of, first->timeline, second.timeline, windows, replayed};
     const PriceTable table(steady.first(), prices, executor);
     table.check_sum(static_cast<std::size_t>(steady.actions()));  // as of all of them
     if (busier_stay_busier(steady)) return steady;

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -25,6 +26,8 @@ struct ManyMicroBatches {
   std::int64_t micro_batches = 0;  // of the pipeline that has least
   int ranks = 1, chunks = 1;
   int unit = 1;  // only whole multiples of so many micro-batches may be left out
+  // A period is looked for in no more of them at once, for who would not replay all of them either.
+  std::int64_t most_at_once = std::numeric_limits<std::int64_t>::max();
 };
 // Micro-batches are equal to one another but for the last of a pipeline.
 [[nodiscard]] ManyMicroBatches many_micro_batches(std::int64_t micro_batches, int ranks, int chunks,

@@ -25,6 +25,10 @@
 namespace penstock {
 namespace {
 
+// Actions replayed one by one, of about 80 bytes each; a period is looked for in half as many, of
+// two Programs at once.
+constexpr std::int64_t kMostReplayed = std::int64_t{1} << 24;
+
 // Of a schedule of so many micro-batches; without costs all are alike.
 std::vector<MicroBatch> micro_batches_of(int count, const ScheduleCosts* costs) {
   std::vector<MicroBatch> list;
@@ -167,6 +171,8 @@ bool replay_by_few(const Subject& subject, const Schedule& schedule, const Sched
   ManyMicroBatches many = many_micro_batches(schedule.micro_batches, shape.ranks, shape.chunks,
                                              shape.group, schedule.copies);
   many.unit *= shape.slices;  // a slice is an entry of its own
+  many.most_at_once = schedule.micro_batches * (kMostReplayed / 2) /
+                      lowered_actions(schedule, lowering_for(subject, costs, executor));
   const auto steady = steady_program(many, lower_fewer, costs.prices, executor);
   if (!steady) return false;
   set_rolled_stash(result, schedule);
@@ -229,12 +235,18 @@ Uncertainty uncertainty_of(const ScheduleOptions& given, const Program& program,
   return uncertainty;
 }
 
+// Who says how many micro-batches there are.
+std::string giver_of_micro_batches(const ScheduleOptions& given, const Subject& subject,
+                                   const ScheduleCosts& costs) {
+  if (!costs.micro_batches.empty()) return "--cost-file";
+  return subject.file ? given.name : "-M";
+}
+
 // What is written out action by action, drawn, sampled or arranged takes memory and time with every
 // stage and micro-batch: refused before it is begun.
 void refuse_endless(const ScheduleOptions& given, const Subject& subject,
                     const ScheduleCosts& costs) {
-  constexpr std::int64_t kMostWritten = std::int64_t{1} << 22,
-                         kMostReplayed = std::int64_t{1} << 24;
+  constexpr std::int64_t kMostWritten = std::int64_t{1} << 22;
   const ScheduleShape& shape = subject.shape;
   const std::int64_t cells =
       std::int64_t{shape.ranks} * shape.chunks * shape.micro_batches * shape.slices;
@@ -243,7 +255,7 @@ void refuse_endless(const ScheduleOptions& given, const Subject& subject,
   const bool replays = given.slow.given() || given.jitter.given() || costs.has_bytes;
   const std::int64_t most = writes || arranges ? kMostWritten : kMostReplayed;
   if ((!writes && !arranges && !replays) || cells <= most) return;
-  bad_option("-M",
+  bad_option(giver_of_micro_batches(given, subject, costs),
              fmt::format("{} stages times micro-batches are too many {}", cells,
                          writes     ? "to write out"
                          : arranges ? "to arrange"
@@ -251,21 +263,25 @@ void refuse_endless(const ScheduleOptions& given, const Subject& subject,
              fmt::format("at most {}; fewer show the same, since schedules repeat", most));
 }
 
-// Where no period was found and every action has to be replayed by the general engine, which takes
-// about 80 bytes each.
-void refuse_endless_replay(const Schedule& schedule, const LoweringOptions& options,
+// Where no period was found and every action has to be replayed by the general engine.
+void refuse_endless_replay(const ScheduleOptions& given, const Subject& subject,
+                           const Schedule& schedule, const ScheduleCosts& costs,
                            const ExecutorModel& executor) {
-  constexpr std::int64_t kMost = std::int64_t{1} << 24;
-  const std::int64_t actions = lowered_actions(schedule, options);
-  if (actions <= kMost) return;
-  const std::int64_t most = schedule.micro_batches * kMost / actions;
-  bad_option("-M",
-             fmt::format("{} actions are too many to replay one by one, as executor '{}' needs "
-                         "where no part of the step repeats",
-                         actions, executor.name),
-             fmt::format("at most -M {}; fewer show the same, or --executor ideal or "
-                         "sender-blocks without queues, which need no more for more",
-                         most));
+  const std::int64_t actions = lowered_actions(schedule, lowering_for(subject, costs, executor));
+  if (actions <= kMostReplayed) return;
+  const bool lists_them = !costs.micro_batches.empty();
+  const std::int64_t most = schedule.micro_batches * kMostReplayed / actions / subject.shape.slices;
+  bad_option(
+      giver_of_micro_batches(given, subject, costs),
+      fmt::format(
+          "{} actions are too many to replay one by one, as executor '{}' needs where {}", actions,
+          executor.name,
+          lists_them ? "the micro-batches are listed" : "no part of the step is found to repeat"),
+      fmt::format("{}, or --executor ideal or sender-blocks without --queues and --posted, which "
+                  "take any number of micro-batches",
+                  lists_them     ? fmt::format("list at most {} micro-batches", most)
+                  : subject.file ? fmt::format("give a file of at most {} micro-batches", most)
+                                 : fmt::format("at most -M {}", most)));
 }
 
 // A rule that the executor does not support is refused as its Program is, before it is written out.
@@ -322,7 +338,7 @@ ReplayedSchedule replayed(const ScheduleOptions& given, const Subject& subject, 
       return both;
     }
     if (has_rule) refuse_rule(subject, costs, executor);
-    refuse_endless_replay(schedule, options, executor);
+    refuse_endless_replay(given, subject, schedule, costs, executor);
   }
   const Program program = program_for(given, subject, std::move(schedule), costs, executor);
   result.actions = std::ssize(program.actions);

@@ -177,5 +177,24 @@ TEST_CASE("GPipe, whose forwards and backwards are two phases, is the closed for
   CHECK(steady->replayed < 2000);
 }
 
+// A period of two ranks shows in 9 P + 6 = 24 micro-batches, and no sooner.
+TEST_CASE("a period is looked for in no more micro-batches at once than are allowed") {
+  ExecutorModel executor;
+  executor.transfer = TransferMode::kRendezvous;
+  const StagePrices prices = testing::equal_prices(2, 1, {2, 1, 2, 1});
+  int lowered = 0;
+  const LowerFewer lower_fewer = [&](std::int64_t fewer) {
+    ++lowered;
+    const int left = 1'000'000 - static_cast<int>(fewer);
+    return lower({testing::input_of(find_schedule("1f1b")->generate({2, 1, left}))}, {});
+  };
+  ManyMicroBatches many = many_micro_batches(1'000'000, 2, 1, 0, 1);
+  many.most_at_once = 23;
+  CHECK_FALSE(steady_program(many, lower_fewer, prices, executor).has_value());
+  CHECK(lowered == 0);
+  many.most_at_once = 24;
+  CHECK(steady_program(many, lower_fewer, prices, executor).has_value());
+}
+
 }  // namespace
 }  // namespace penstock
