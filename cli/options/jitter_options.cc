@@ -55,14 +55,19 @@ StagePrices with_assumption(const StagePrices& prices, const std::optional<std::
   return with_assumed_spreads(prices, Factor{(assumed->millionths + 99) / 100});
 }
 
-// So many actions in all samples take about a minute. Where transfers occupy something, samples do
-// not advance together.
-void refuse_endless(std::int64_t samples, std::int64_t actions, const ExecutorModel& executor) {
-  const std::int64_t most = std::int64_t{1} << (straight_replay_is_exact(executor) ? 33 : 29);
-  if (actions <= most / samples) return;
-  bad_option("--samples", fmt::format("{} of {} actions each take minutes", samples, actions),
-             actions <= most ? fmt::format("at most {}, or fewer micro-batches", most / actions)
-                             : std::string("give fewer micro-batches"));
+// Of what is sampled: with all replicas, if they are expanded. Measured on one core; samples
+// advance together where transfers occupy nothing and no rule changes the order.
+void refuse_endless(std::int64_t samples, const Program& program, const ExecutorModel& executor) {
+  constexpr std::int64_t kMostSeconds = 120;
+  const bool together = program.rule == RunTimeRule::kNone && straight_replay_is_exact(executor);
+  const std::int64_t per_second = together ? 400'000'000 : 30'000'000;
+  const std::int64_t actions = std::ssize(program.actions), all = samples * actions;
+  if (all <= kMostSeconds * per_second) return;
+  bad_option(
+      "--samples",
+      fmt::format("{} of {} actions each take some {} minutes of a core", samples, actions,
+                  (all / per_second + 59) / 60),
+      fmt::format("at most {}, or fewer micro-batches", kMostSeconds * per_second / actions));
 }
 
 // A lane depends on its number alone, so it does not matter which thread replays it. Lanes that one
@@ -111,18 +116,17 @@ JitterResult JitterOptions::sampled(const Program& program, const StagePrices& p
   JitterResult result;
   result.samples = samples ? parse_int("--samples", *samples, 1, kMostSamples) : 200;
   result.seed = seed ? static_cast<std::uint64_t>(parse_int("--seed", *seed, 0)) : 1;
-  refuse_endless(result.samples, std::ssize(program.actions), executor);
   result.assumed_percent = percent.value_or("");
   const StagePrices uneven = with_assumption(prices, percent);
   result.has_spreads = has_spreads(uneven);
   result.replicas_share = has_replicas(program) && !can_expand(program);
+  std::optional<Program> expanded;
+  if (has_replicas(program) && !result.replicas_share) expanded = expand_replicas(program);
+  const Program& each = expanded ? *expanded : program;
+  refuse_endless(result.samples, each, executor);
   result.step_time = step_time_of(simulate_summary(program, prices, executor), executor);
   const JitteredLanes lanes{result.seed, 0, static_cast<std::size_t>(result.samples)};
-  const auto sample = [&](const Program& each) {
-    return interval_of(steps_of(each, uneven, lanes, executor));
-  };
-  const bool expands = has_replicas(program) && !result.replicas_share;
-  const StepInterval interval = expands ? sample(expand_replicas(program)) : sample(program);
+  const StepInterval interval = interval_of(steps_of(each, uneven, lanes, executor));
   result.low = interval.low;
   result.median = interval.median;
   result.high = interval.high;

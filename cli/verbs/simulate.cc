@@ -79,8 +79,8 @@ std::string against_prediction(const PlanFile& file, const Evaluation& evaluatio
 Loaded<PlanFile> load_plan_to_replay(const std::string& path) {
   return load_plan_written_out(
       path, "what --executor, --slow, --jitter and --contention replay", std::int64_t{1} << 24,
-      "plan a smaller --global-batch for it, of which a step takes as many micro-batches less and "
-      "repeats alike; without these options simulate takes any");
+      "plan it with a smaller --global-batch: the step then has fewer micro-batches and repeats in "
+      "the same way; without these options simulate takes any");
 }
 
 }  // namespace

@@ -211,8 +211,9 @@ Predicted predicted_of(const TraceOptions& given) {
   // Half a kilobyte each.
   Predicted predicted{
       load_plan_written_out(given.plan, "a trace", std::int64_t{1} << 22,
-                            "plan a smaller --global-batch for it, whose step repeats alike, or "
-                            "see penstock report PLAN, which takes any"),
+                            "plan it with a smaller --global-batch: the step then has fewer "
+                            "micro-batches and repeats in the same way; or see penstock report "
+                            "PLAN, which takes any"),
       {},
       {}};
   const PlanFile& plan = predicted.plan.value;

@@ -91,3 +91,20 @@ TEST_CASE("the slowest of several replicas decides") {
   CHECK(eight.step_time == 48ms);
   CHECK(std::chrono::abs(eight.median - 48ms - 1.42 * 40us) < 8us);
 }
+
+// 30 replicas of 1,000 forwards and backwards: 60,000 actions in each of 100,000 samples, of which
+// a core replays 30 million in a second where transfers occupy something: 200 s.
+TEST_CASE("the limit of samples counts the actions of all replicas that are sampled") {
+  PipelineInput input;
+  input.schedule = make_schedule("1f1b", {1, 1, 1000, 0});
+  input.micro_batches.resize(1000);
+  input.replicas = 30;
+  ExecutorModel executor;
+  executor.transfer = TransferMode::kRendezvous;
+  JitterOptions options;
+  options.jitter = true;
+  options.samples = "100000";
+  CHECK(message_of([&] { (void)options.sampled(lower({input}, {}), prices({}), executor); }) ==
+        "--samples: 100000 of 60000 actions each take some 4 minutes of a core\n"
+        "help: at most 60000, or fewer micro-batches");
+}
