@@ -6,6 +6,7 @@
 
 #include <doctest/doctest.h>
 
+#include "cli/options/schedule_spelled.h"
 #include "simulator/schedules/schedules.h"
 #include "tests/core/messages.h"
 
