@@ -49,7 +49,7 @@ std::string other_versions(const std::array<fs::path, 2>& folders) {
     std::error_code error;
     for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
       const std::string name = entry.path().filename().string();
-      if (!name.starts_with(kNameOfAll)) continue;
+      if (!name.starts_with(kNameOfAll) || name == kName) continue;
       words += fmt::format("; {} in {} is of another version", name, folder.string());
     }
   }
@@ -73,10 +73,13 @@ void go_on_with_torch() {
   for (const fs::path& folder : folders) {
     const fs::path program = folder / kName;
     execv(program.c_str(), arguments.data());
-    if (errno == ENOENT || errno == ENOTDIR) continue;
+    const int why = errno;
+    // ENOENT is also said of a link to nothing, and where the interpreter of a script is missing.
+    std::error_code error;
+    if (fs::symlink_status(program, error).type() == fs::file_type::not_found) continue;
     throw Error(ErrorKind::kMissingResource,
                 fmt::format("cannot start {}, the part of penstock {} that uses LibTorch: {}",
-                            program.string(), version(), std::strerror(errno)));
+                            program.string(), version(), std::strerror(why)));
   }
   throw Error(ErrorKind::kMissingResource,
               fmt::format("the part of penstock {} that uses LibTorch is missing: there is no {} "

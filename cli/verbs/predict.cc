@@ -226,8 +226,9 @@ std::string uneven_words(const Plan& plan) {
   const std::int64_t round = std::int64_t{plan.data} * plan.micro_batch_size;
   const std::int64_t below = plan.global_batch / round * round;
   return fmt::format(
-      " gbs = {} is no multiple of DP x mbs = {}: some replicas get a micro-batch more, which "
-      "Megatron-LM, torchtitan and DeepSpeed refuse; they take gbs = {}.",
+      " gbs = {} is no multiple of DP x mbs = {}: its micro-batches are not all equal, or not as "
+      "many in every replica, which Megatron-LM, torchtitan and DeepSpeed refuse; they take gbs = "
+      "{}.",
       plan.global_batch, round,
       below > 0 ? fmt::format("{} or {}", below, below + round) : std::to_string(round));
 }
@@ -338,19 +339,6 @@ std::string remark_of_gpus(const SearchOptions& given, const Layout& layout, con
                          : "");
 }
 
-// Samples that are not dealt out in equal micro-batches.
-std::string remark_of_batch(const Layout& layout, const Plan& plan) {
-  const int round = plan.data * plan.micro_batch_size;
-  const bool is_even = round < 1 || plan.global_batch % round == 0;
-  if (!layout.replicas.empty() || plan.is_mixed() || is_even) return "";
-  const int below = plan.global_batch / round * round, above = below + round;
-  return fmt::format(
-      "note: gbs = {} is no multiple of DP x mbs = {}, so some micro-batches are "
-      "smaller, which\n      Megatron-LM and DeepSpeed refuse; gbs={} {}\n",
-      plan.global_batch, round, above,
-      below > 0 ? fmt::format("and gbs={} are multiples", below) : "is one");
-}
-
 }  // namespace
 
 Answer run_predict(const Arguments& arguments, Screen screen) {
@@ -415,7 +403,7 @@ Answer run_predict(const Arguments& arguments, Screen screen) {
   }
   if (output) report += fmt::format("\n{} holds it; next: penstock explain {}\n", *output, *output);
   Answer answer = report_answer(report, exit);
-  answer.remark = remark_of_gpus(given, layout, asked.plan) + remark_of_batch(layout, asked.plan);
+  answer.remark = remark_of_gpus(given, layout, asked.plan);
   return answer;
 }
 

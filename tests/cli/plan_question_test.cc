@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <doctest/doctest.h>
+#include <unistd.h>
 
 #include "cli/io/files.h"
 #include "cli/options/question.h"
@@ -19,7 +20,8 @@ namespace {
 
 // A folder that goes with the test.
 struct Folder {
-  std::filesystem::path path = std::filesystem::temp_directory_path() / "penstock_plan_question";
+  std::filesystem::path path = std::filesystem::temp_directory_path() /
+                               ("penstock_plan_question_" + std::to_string(getpid()));
   Folder() {
     std::filesystem::remove_all(path);
     std::filesystem::create_directories(path);

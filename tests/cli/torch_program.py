@@ -118,6 +118,14 @@ class TorchProgramTest(unittest.TestCase):
         self.assertIn(f"cannot start {self.folder}/bin/{self.name}", done.stderr)
         self.assertIn("Permission denied", done.stderr)
 
+    def test_a_link_to_nothing_is_said_to_be_no_other_version(self):
+        program = os.path.join(self.folder, "bin", self.name)
+        os.symlink("no-such-file", program)
+        done = run(self.penstock, *TRAIN)
+        self.assertEqual(done.returncode, 3)
+        self.assertIn(f"cannot start {program}", done.stderr)
+        self.assertNotIn("another version", done.stderr)
+
     def test_the_program_that_was_built(self):
         done = run(PENSTOCK, *TRAIN)
         self.assertEqual(done.returncode, 3)
