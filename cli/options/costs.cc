@@ -220,6 +220,46 @@ std::string with_names(const std::string& text, bool split) {
   return joined(pairs, ",");
 }
 
+// What no unit can mend, said before the units: a key that nobody knows, or one that stands twice.
+void refuse_keys(const KeyValues& pairs) {
+  constexpr std::string_view kKeys = "FBIWROC";
+  std::map<std::string, std::string> as_typed;  // "F" of "forward"
+  for (const auto& [typed, value] : pairs) {
+    const std::string key = cost_called(typed);
+    if (key.size() != 1 || kKeys.find(key) == std::string_view::npos) {
+      bad_option("--cost", fmt::format("unknown key '{}'", typed),
+                 "F forward, B backward (= I + W), I input gradient, W weight gradient, "
+                 "R recompute, O gain of an overlap, C transfer");
+    }
+    if (const auto [first, is_new] = as_typed.emplace(key, typed); !is_new) {
+      bad_option("--cost",
+                 fmt::format("{} is given twice, as {} and {}", key, first->second, typed),
+                 "keep one of them");
+    }
+  }
+}
+
+void refuse_complaint(const Complaint& complaint, const char* example) {
+  if (complaint.what.empty()) return;
+  const bool is_both = complaint.help.find("both") != std::string::npos;
+  bad_option("--cost", complaint.what,
+             fmt::format("{}, for example {}", complaint.help, is_both ? kSplitExample : example));
+}
+
+// B beside I or W, with or without units.
+void refuse_both_backwards(const KeyValues& pairs, bool split, const char* example) {
+  Given given;
+  given.forward = Duration{};
+  for (const auto& [typed, value] : pairs) {
+    const std::string key = cost_called(typed);
+    if (key == "B") given.fused_backward = Duration{};
+    if (key == "I") given.input_gradient = Duration{};
+    if (key == "W") given.weight_gradient = Duration{};
+  }
+  if (!given.fused_backward || !(given.input_gradient || given.weight_gradient)) return;
+  refuse_complaint(complaint_about(given, split), example);
+}
+
 // "F=1,B=2": all at once, and B in its halves where the schedule divides it.
 void refuse_unitless(const KeyValues& pairs, bool split) {
   std::vector<std::string> with_unit;
@@ -252,7 +292,6 @@ ScheduleCosts parse_costs(const std::vector<std::string>& costs, bool split, int
   if (costs.empty()) bad_option("--cost", "missing", fmt::format("add for example {}", example));
   Given given;
   Duration transfer{};
-  std::map<std::string, std::string> as_typed;  // "F" of "forward", for one that is given twice
   const std::string text = joined(costs, ",");
   if (text.find_first_of("=:{") == std::string::npos) {
     const std::string named = with_names(text, split);
@@ -261,14 +300,11 @@ ScheduleCosts parse_costs(const std::vector<std::string>& costs, bool split, int
                              : fmt::format("write --cost {}", named));
   }
   const KeyValues pairs = parse_key_values("--cost", text);
+  refuse_keys(pairs);
+  refuse_both_backwards(pairs, split, example);
   refuse_unitless(pairs, split);
   for (const auto& [typed, value] : pairs) {
     const std::string key = cost_called(typed);
-    if (const auto [first, is_new] = as_typed.emplace(key, typed); !is_new) {
-      bad_option("--cost",
-                 fmt::format("{} is given twice, as {} and {}", key, first->second, typed),
-                 "keep one of them");
-    }
     const Duration time = parse_time("--cost " + key, value);
     if (key == "F") {
       given.forward = time;
@@ -282,21 +318,11 @@ ScheduleCosts parse_costs(const std::vector<std::string>& costs, bool split, int
       given.recompute = time;
     } else if (key == "O") {
       given.overlap_gain = time;
-    } else if (key == "C") {
-      transfer = time;
     } else {
-      bad_option("--cost", fmt::format("unknown key '{}'", typed),
-                 "F forward, B backward (= I + W), I input gradient, W weight gradient, "
-                 "R recompute, O gain of an overlap, C transfer");
+      transfer = time;  // C; others were refused
     }
   }
-  const Complaint complaint = complaint_about(given, split);
-  if (!complaint.what.empty()) {
-    bad_option(
-        "--cost", complaint.what,
-        fmt::format("{}, for example {}", complaint.help,
-                    complaint.help.find("both") == std::string::npos ? example : kSplitExample));
-  }
+  refuse_complaint(complaint_about(given, split), example);
   ScheduleCosts result = sized(stages, 1);
   result.words = text + " per stage and micro-batch";
   result.recompute = given.recompute.value_or(Duration{}) > Duration{};

@@ -9,22 +9,69 @@
 #include <cstdint>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "cli/options/field_words.h"
+#include "cli/options/schedule_called.h"
+#include "cli/options/unread_options.h"
 #include "core/values/units.h"
 #include "report/words.h"
+#include "simulator/schedules/schedules.h"
 
 namespace penstock {
 namespace {
 
 constexpr std::int64_t kMost = 1 << 17;  // of GPUs, nodes and samples of one of them
 
+bool is_any_of(const std::string& word, std::initializer_list<std::string_view> words) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
 struct Count {
   std::string name;
   std::int64_t number;
+  int rank = 0;  // of those per node
 };
+
+// Those of the highest rank say how many there are; nothing where they disagree.
+std::optional<std::int64_t> number_of(const std::vector<Count>& counts) {
+  std::optional<Count> best;
+  bool do_agree = true;
+  for (const Count& count : counts) {
+    if (best && count.rank < best->rank) continue;
+    const bool is_better = !best || count.rank > best->rank;
+    do_agree = is_better || (do_agree && count.number == best->number);
+    if (is_better) best = count;
+  }
+  return best && do_agree ? std::optional(best->number) : std::nullopt;
+}
+
+// Whether TP, PP, CP or another degree stands in "--pin TP=8,mbs=1".
+bool has_degree(const std::string& pairs) {
+  for (std::size_t at = 0; at < pairs.size();) {
+    const std::size_t end = std::min(pairs.find_first_of(", ", at), pairs.size());
+    const std::string pair = pairs.substr(at, end - at);
+    if (is_any_of(key_called(pair.substr(0, pair.find('='))),
+                  {"T", "P", "C", "D", "V", "EP", "ETP"})) {
+      return true;
+    }
+    at = end + 1;
+  }
+  return false;
+}
+
+// Whether the schedule that is named needs I and W instead of B.
+bool splits_backward(const std::string& names) {
+  for (std::size_t at = 0; at < names.size();) {
+    const std::size_t end = std::min(names.find(',', at), names.size());
+    const ScheduleKind* kind = find_schedule(schedule_spelled(names.substr(at, end - at)));
+    if (kind != nullptr && kind->splits_backward()) return true;
+    at = end + 1;
+  }
+  return false;
+}
 
 // "8", and of "gpu:8" and "gpu:h100:8" the 8.
 std::optional<std::int64_t> number_in(std::string_view value, bool is_behind_colon) {
@@ -37,21 +84,25 @@ std::optional<std::int64_t> number_in(std::string_view value, bool is_behind_col
   return number;
 }
 
-bool is_any_of(const std::string& word, std::initializer_list<std::string_view> words) {
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
-
-// "nproc-per-node", "gpus-per-node", "ntasks-per-node"; of "--gres gpu:8" the value says the rest.
-bool is_per_node(const std::string& word) {
-  if (word == "gres" || word == "nproc") return true;
-  for (const std::string_view node : {"per-node", "per-machine", "per-host"}) {
-    const std::size_t at = word.find(node);
-    if (at == std::string::npos || at + node.size() != word.size()) continue;
-    for (const std::string_view thing : {"gpu", "proc", "task", "device", "rank", "worker"}) {
-      if (word.find(thing) < at) return true;
+// How surely a word counts the GPUs of a node: by its name (of "--gres gpu:8" the value says it),
+// as the processes that torchrun starts, or as tasks, of which one may start the others. 0: not.
+int rank_per_node(const std::string& word) {
+  constexpr int kGpus = 3, kProcesses = 2, kTasks = 1;
+  if (word == "gres") return kGpus;
+  if (word == "nproc") return kProcesses;
+  for (const std::string_view node : {"-per-node", "-per-machine", "-per-host"}) {
+    if (!word.ends_with(node)) continue;
+    std::string thing = word.substr(0, word.size() - node.size());
+    if (thing.find("gpu") != std::string::npos || thing.find("device") != std::string::npos) {
+      return kGpus;
     }
+    if (thing.starts_with("num-")) thing.erase(0, std::string_view("num-").size());
+    if (is_any_of(thing, {"nproc", "nprocs", "proc", "procs", "process", "processes"})) {
+      return kProcesses;
+    }
+    if (is_any_of(thing, {"ntasks", "task", "tasks", "rank", "ranks"})) return kTasks;
   }
-  return false;
+  return 0;
 }
 
 bool is_nodes(const std::string& name, const std::string& word) {
@@ -68,6 +119,7 @@ class Counts {
       if (argument == "--") break;  // files follow
       const std::size_t equals = argument.find('=');
       const std::string name = argument.substr(0, equals);
+      if (!name.starts_with('-')) is_split_ = is_split_ || splits_backward(argument);
       if (!name.starts_with('-') || name.find_first_not_of('-') == std::string::npos) continue;
       const bool has_next = equals == std::string::npos && i + 1 < arguments.size();
       read(name, equals != std::string::npos ? argument.substr(equals + 1)
@@ -78,25 +130,25 @@ class Counts {
 
   [[nodiscard]] std::vector<CountsMeant> meant() const {
     std::vector<CountsMeant> out;
-    if (asked_.has("--gpus") && per_node_ && nodes_) out.push_back(of_nodes());
-    const bool is_alone = nodes_ && nodes_->name == "-N" && !per_node_;
+    if (asked_.has("--gpus")) add_nodes(out);
+    const bool is_alone = nodes_.size() == 1 && nodes_[0].name == "-N" && per_node_.empty();
     if (is_alone && asked_.has("--nodes") && asked_.has("--gpus")) {
       out.push_back({{"-N"},
                      {},
                      fmt::format("which one? --nodes {0} counts machines (Slurm's -N), --gpus {0} "
                                  "the GPUs of all of them",
-                                 nodes_->number)});
+                                 nodes_[0].number)});
     }
     const bool asks_batch = asked_.has("--pin") && asked_.has("--global-batch");
     if (asked_.has("--cost")) add_costs(out);
-    if (asks_batch && of_one_ && accumulation_ && !has_global_batch_) out.push_back(of_batch());
+    if (asks_batch && of_one_ && accumulation_) add_batch(out);
     return out;
   }
 
  private:
   // "--fwd 1ms --bwd 2ms", where a forward and a backward are known.
   void add_costs(std::vector<CountsMeant>& out) const {
-    if (costs_.empty()) return;
+    if (costs_.empty() || is_split_) return;
     CountsMeant meant;
     std::vector<std::string> pairs;
     if (!whole_cost_.empty()) {
@@ -116,9 +168,12 @@ class Counts {
       if (!keys.insert(cost_called(pair.substr(0, pair.find('=')))).second) return;
       at = end + 1;
     }
-    const bool is_whole =
-        keys.contains("F") && (keys.contains("B") || (keys.contains("I") && keys.contains("W")));
-    if (!is_whole) return;
+    const bool is_known = std::all_of(keys.begin(), keys.end(), [](const std::string& key) {
+      return key.size() == 1 && std::string_view("FBIWROC").find(key) != std::string_view::npos;
+    });
+    const std::size_t halves = keys.count("I") + keys.count("W");
+    const bool is_whole = keys.contains("F") && (keys.contains("B") ? halves == 0 : halves == 2);
+    if (!is_known || !is_whole) return;
     meant.words = {"--cost", all};
     meant.help = fmt::format("costs are one option, with commas: --cost {}", all);
     out.push_back(std::move(meant));
@@ -133,46 +188,106 @@ class Counts {
     if (cost.size() == 1 && cost != "O" && parse_duration(value)) {
       costs_.push_back({name, cost + '=' + value});
     }
-    has_global_batch_ =
-        has_global_batch_ || key_called(last) == "global-batch" || word == "global-batch-tokens";
-    const auto number = number_in(value, is_per_node(last));
+    has_cluster_ = has_cluster_ || name == "--cluster";
+    typed_.emplace_back(name, value);
+    const int rank = rank_per_node(last);
+    const auto number = number_in(value, rank > 0);
     if (!number) return;
-    if (is_per_node(last)) per_node_ = Count{name, *number};
-    if (is_nodes(name, word)) nodes_ = Count{name, *number};
+    if (rank > 0) per_node_.push_back({name, *number, rank});
+    if (is_nodes(name, word)) nodes_.push_back({name, *number});
     if (key_called(last) == "M" && last.size() > 2) accumulation_ = Count{name, *number};
     if (is_batch_of_one(last) || key_called(last) == "b") of_one_ = Count{name, *number};
   }
 
-  [[nodiscard]] CountsMeant of_nodes() const {
-    const std::int64_t gpus = nodes_->number * per_node_->number;
+  // A name that the verb has itself stays in its place, but for nodes, which are said in GPUs.
+  void add_nodes(std::vector<CountsMeant>& out) const {
+    const auto nodes = number_of(nodes_), per_node = number_of(per_node_);
+    if (!nodes || !per_node) return;
+    std::vector<std::string> of_node;
+    for (const Count& count : per_node_) {
+      if (!asked_.has(count.name)) of_node.push_back(count.name);
+    }
+    if (has_cluster_ && asked_.has("--cluster") && asked_.has("--nodes")) {
+      if (of_node.empty()) return;
+      const std::string help = fmt::format(
+          "leave {} out: the cluster file says how many GPUs a node has", joined(of_node, ", "));
+      out.push_back({of_node, {}, help});
+      return;
+    }
+    const bool is_lone_task = per_node_.size() == 1 && per_node_[0].rank == 1 && *per_node == 1;
+    if (is_lone_task || *nodes * *per_node > kMost) return;
+    std::vector<std::string> names;
+    for (const Count& count : nodes_) names.push_back(count.name);
+    names.insert(names.end(), of_node.begin(), of_node.end());
+    const bool has_own = of_node.size() < per_node_.size();
+    out.push_back(of_nodes(names, *nodes, *per_node, has_own));
+  }
+
+  [[nodiscard]] CountsMeant of_nodes(const std::vector<std::string>& names, std::int64_t nodes,
+                                     std::int64_t per_node, bool has_own) const {
+    const std::int64_t gpus = nodes * per_node;
     constexpr std::int64_t kUsual = 8;
-    const char* other = per_node_->number == kUsual || !asked_.has("--cluster")
+    const char* other = per_node == kUsual || has_own || has_cluster_ || !asked_.has("--cluster")
                             ? ""
                             : "; how many a node has, a cluster file says: --cluster FILE";
-    const std::string product = fmt::format("{} nodes x {}", nodes_->number, per_node_->number);
-    if (gpus_) {
-      return {
-          {nodes_->name, per_node_->name},
-          {},
-          *gpus_ == gpus
-              ? fmt::format("leave them out: --gpus {} counts the GPUs of all nodes{}", gpus, other)
-              : fmt::format("--gpus counts the GPUs of all nodes, {} are {}: write --gpus {} "
-                            "alone, or --gpus {} alone{}",
-                            product, gpus, gpus, *gpus_, other)};
+    const std::string product = fmt::format("{} nodes x {}", nodes, per_node);
+    if (!gpus_) {
+      return {names,
+              {"--gpus", std::to_string(gpus)},
+              fmt::format("write --gpus {}, the GPUs of all nodes ({}){}", gpus, product, other)};
     }
-    return {{nodes_->name, per_node_->name},
-            {"--gpus", std::to_string(gpus)},
-            fmt::format("write --gpus {}, the GPUs of all nodes ({}){}", gpus, product, other)};
+    if (*gpus_ == gpus) {
+      return {names,
+              {},
+              fmt::format("leave {} out: --gpus {} counts the GPUs of all nodes{}",
+                          names.size() > 1 ? "them" : "it", gpus, other)};
+    }
+    return {names,
+            {},
+            fmt::format("--gpus counts the GPUs of all nodes, {} are {}: write --gpus {} "
+                        "alone, or --gpus {} alone{}",
+                        product, gpus, gpus, *gpus_, other)};
+  }
+
+  // What else the command says of the batch and of degrees, in whatever words.
+  struct Beside {
+    bool has_batch = false, has_degree = false;
+  };
+  [[nodiscard]] Beside beside() const {
+    Beside found;
+    for (std::size_t i = 0; i < typed_.size() && i < kMostUnread; ++i) {
+      auto [option, value] = typed_[i];
+      if (!asked_.has(option)) {
+        const auto reading = certain_reading(option, value, asked_);
+        if (!reading || reading->words.empty()) continue;
+        option = reading->words.front();
+        value = reading->words.back();
+      }
+      const bool is_batch = option == "--global-batch" || option == "--global-batch-tokens";
+      found.has_batch = found.has_batch || is_batch || varies_batch(option, value);
+      const bool has_pairs = option == "--pin" || option == "--vary";
+      found.has_degree = found.has_degree || (has_pairs && has_degree(value));
+    }
+    return found;
+  }
+  static bool varies_batch(const std::string& option, const std::string& value) {
+    return option == "--vary" && key_called(value.substr(0, value.find('='))) == "global-batch";
+  }
+
+  void add_batch(std::vector<CountsMeant>& out) const {
+    const Beside others = beside();
+    if (!others.has_batch) out.push_back(of_batch(others.has_degree));
   }
 
   // Every GPU a replica is what such trainers do; with TP, PP or CP there are fewer.
-  [[nodiscard]] CountsMeant of_batch() const {
+  [[nodiscard]] CountsMeant of_batch(bool has_degrees) const {
     std::optional<std::int64_t> gpus = gpus_;
-    if (!gpus && per_node_ && nodes_) gpus = nodes_->number * per_node_->number;
+    const auto nodes = number_of(nodes_), per_node = number_of(per_node_);
+    if (!gpus && nodes && per_node) gpus = *nodes * *per_node;
     const std::int64_t samples = of_one_->number * accumulation_->number;
     const std::string pin = fmt::format("mbs={}", of_one_->number);
     const std::vector<std::string> names{of_one_->name, accumulation_->name};
-    if (!gpus || samples > kMost || samples * *gpus > kMost) {
+    if (!gpus || has_degrees || samples > kMost || samples * *gpus > kMost) {
       return {names,
               {},
               fmt::format("write --global-batch N --pin {}: the samples of a step are {} x {} x DP",
@@ -187,9 +302,11 @@ class Counts {
   }
 
   const Asked& asked_;
-  std::optional<Count> per_node_, nodes_, of_one_, accumulation_;
+  std::vector<Count> per_node_, nodes_;
+  std::optional<Count> of_one_, accumulation_;
   std::optional<std::int64_t> gpus_;
-  bool has_global_batch_ = false;
+  bool has_cluster_ = false, is_split_ = false;
+  std::vector<std::pair<std::string, std::string>> typed_;  // options and what stands behind them
   struct Cost {
     std::string name, pair;
   };

@@ -105,7 +105,8 @@ Arguments in_own_options(const Arguments& arguments, const std::vector<std::stri
       out.push_back(argument);
       continue;
     }
-    const bool has_next = i + 1 < arguments.size() && !is_option(arguments[i + 1]);
+    const bool has_next =
+        i + 1 < arguments.size() && !is_option(arguments[i + 1]) && arguments[i + 1] != "--";
     const std::string value = equals != std::string::npos ? argument.substr(equals + 1)
                               : has_next                  ? arguments[i + 1]
                                                           : std::string();
@@ -120,10 +121,13 @@ Arguments in_own_options(const Arguments& arguments, const std::vector<std::stri
       i += takes_next ? 1 : 0;
       continue;
     } else {
-      unread.push_back({name, value, reading ? reading->help : best_guess(name, value, asked),
-                        out.size(), takes_next, nullptr});
+      unread.push_back(
+          {name, value,
+           help_where_on(reading ? reading->help : best_guess(name, value, asked), value),
+           out.size(), takes_next, nullptr});
     }
     if (!index) refuse_option(name, unread.back().help);
+    if (unread.size() >= kMostUnread) break;
     i += takes_next ? 1 : 0;
   }
   if (!unread.empty()) refuse_options(unread, out, asked);

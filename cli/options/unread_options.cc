@@ -12,6 +12,7 @@
 
 #include "cli/io/near_files.h"
 #include "cli/io/shell_word.h"
+#include "cli/options/field_words.h"
 #include "cli/options/longest_name.h"
 #include "cli/options/option_aliases.h"
 #include "core/values/error.h"
@@ -22,11 +23,18 @@ namespace {
 
 constexpr std::string_view kMisspelt = "did you mean '--", kWrite = "write --", kLeave = "leave it";
 
+// Where what is to be written ends: the comma of "EP=8,ETP=1" and the colon of "fsdp:8" are in it.
+std::size_t end_of_words(std::string_view help) {
+  std::size_t end = help.size();
+  for (const std::string_view mark : {", ", ": ", ";", " ("}) end = std::min(end, help.find(mark));
+  return end;
+}
+
 // The words of the command that stand in a sentence, "--sharding zero3" of "write --sharding zero3,
 // or ..", where they can be pasted: no placeholder and no choice.
 std::optional<Arguments> words_written(std::string_view help) {
   help.remove_prefix(std::string_view("write ").size());
-  const std::size_t end = std::min(help.find_first_of(",;("), help.size());
+  const std::size_t end = end_of_words(help);
   const bool is_choice = help.find(" or ") != std::string_view::npos;
   Arguments words;
   for (std::size_t at = 0; at < end;) {
@@ -45,8 +53,22 @@ std::optional<Arguments> words_written(std::string_view help) {
   return words;
 }
 
-// What stands in its place in the command that is meant; nothing where nobody can say.
-std::optional<Arguments> words_instead(const UnreadOption& option) {
+// Whether the words say what was typed: the value is one of them, or that of a lone pair, "mbs=2".
+bool say_value(const Arguments& words, const std::string& value) {
+  return std::any_of(words.begin(), words.end(), [&](const std::string& word) {
+    const bool is_pair = word.find(',') == std::string::npos && word.ends_with('=' + value);
+    return word == value || is_pair;
+  });
+}
+
+bool is_on(const std::string& value) {
+  const std::string word = plain_word(value);
+  return value.empty() || word == "true" || word == "on" || word == "yes";
+}
+
+// What stands in its place in the command that is meant, its own value aside; nothing where nobody
+// can say.
+std::optional<Arguments> words_instead(const UnreadOption& option, const WordIndex& index) {
   if (option.group != nullptr) {
     if (option.group->words.empty()) return std::nullopt;
     return option.name == option.group->names.front() ? option.group->words : Arguments();
@@ -55,22 +77,83 @@ std::optional<Arguments> words_instead(const UnreadOption& option) {
   if (help.starts_with(kMisspelt)) {
     const std::size_t begin = kMisspelt.size() - 2, end = help.find('\'', begin);
     Arguments words{help.substr(begin, end - begin)};
+    const bool lacks_value =
+        std::any_of(index.rows().begin(), index.rows().end(), [&](const OptionRow& row) {
+          return row.takes_value() && row.names.back() == words.front() && option.value.empty();
+        });
+    if (lacks_value) return std::nullopt;
     if (!option.value.empty()) words.push_back(option.value);
     return words;
   }
-  if (help.starts_with(kLeave)) {
-    // "--no-cache config.json": a flag before a file.
-    std::error_code error;
-    const bool is_file = option.takes_next && std::filesystem::exists(option.value, error);
-    return is_file ? Arguments{option.value} : Arguments();
-  }
+  if (help.starts_with(kLeave))
+    return is_off(option.value) ? std::nullopt : std::optional(Arguments());
   return help.starts_with(kWrite) ? words_written(help) : std::nullopt;
+}
+
+// How many arguments without a name the verb takes, less those that were read.
+std::size_t places_left(const Arguments& read, const WordIndex& index) {
+  std::size_t places = 0;
+  for (const OptionRow& row : index.rows()) places += row.positional ? 1U : 0U;
+  for (std::size_t i = 0; i < read.size(); ++i) {
+    if (!read[i].starts_with('-')) {
+      places -= places > 0 ? 1U : 0U;
+      continue;
+    }
+    const bool takes_next =
+        std::any_of(index.rows().begin(), index.rows().end(), [&](const OptionRow& row) {
+          return row.takes_value() &&
+                 std::find(row.names.begin(), row.names.end(), read[i]) != row.names.end();
+        });
+    i += takes_next ? 1 : 0;
+  }
+  return places;
+}
+
+// "--no-cache config.json", "--zero-3 gpipe": whether the word behind it, which its own words do
+// not say, is its value or the argument without a name.
+enum class Behind { kValue, kArgument, kUnknown };
+Behind behind(const UnreadOption& option, std::size_t places) {
+  if (!option.takes_next || is_on(option.value)) return Behind::kValue;
+  if (places == 0) return Behind::kValue;
+  std::error_code error;
+  return std::filesystem::exists(option.value, error) ? Behind::kArgument : Behind::kUnknown;
+}
+
+// The words in its place, with the argument that stands behind it; `places`: see places_left().
+std::optional<Arguments> words_with_argument(const UnreadOption& option, const WordIndex& index,
+                                             std::size_t& places) {
+  std::optional<Arguments> words = words_instead(option, index);
+  const bool is_left = option.help.starts_with(kLeave),
+             is_written = option.help.starts_with(kWrite);
+  if (!words || option.group != nullptr || (!is_left && !is_written)) return words;
+  if (is_written && (is_on(option.value) || say_value(*words, option.value))) return words;
+  switch (behind(option, places)) {
+    case Behind::kUnknown:
+      return std::nullopt;
+    case Behind::kArgument:
+      words->push_back(option.value);
+      --places;
+      return words;
+    case Behind::kValue:
+      break;
+  }
+  return is_left ? words : std::nullopt;
+}
+
+// "--pin T=8", as it is kept, in the words of the field.
+std::string in_field_word(const Arguments& read, std::size_t i) {
+  const std::size_t equals = read[i].find('=');
+  const bool is_pair = i > 0 && read[i - 1] == "--pin" && equals != std::string::npos &&
+                       read[i].find(',') == std::string::npos;
+  return is_pair ? field_word(read[i].substr(0, equals)) + read[i].substr(equals) : read[i];
 }
 
 // The whole command; empty where one of the options has no words, or one would stand twice.
 std::string command_meant(const std::vector<UnreadOption>& unread, const Arguments& read,
                           const Asked& asked) {
+  if (unread.size() >= kMostUnread) return "";  // more may follow
   Arguments words;
+  std::size_t places = places_left(read, asked.index());
   std::set<std::string> names;
   const auto add = [&](const Arguments& some) {
     for (const std::string& word : some) {
@@ -83,10 +166,10 @@ std::string command_meant(const std::vector<UnreadOption>& unread, const Argumen
   auto next = unread.begin();
   for (std::size_t i = 0; i <= read.size(); ++i) {
     for (; next != unread.end() && next->at == i; ++next) {
-      const auto instead = words_instead(*next);
+      const auto instead = words_with_argument(*next, asked.index(), places);
       if (!instead || !add(*instead)) return "";
     }
-    if (i < read.size() && !add({read[i]})) return "";
+    if (i < read.size() && !add({in_field_word(read, i)})) return "";
   }
   const std::string& usage = asked.index().usage();
   return command_of(usage.substr(0, usage.find(' ')), words);
@@ -135,6 +218,18 @@ std::string lines_of(const std::vector<UnreadOption>& unread) {
 }
 
 }  // namespace
+
+bool is_off(const std::string& value) {
+  const std::string word = plain_word(value);
+  return word == "false" || word == "off" || word == "no" || word == "0";
+}
+
+std::string help_where_on(std::string help, const std::string& value) {
+  if (!is_off(value) || !help.starts_with(kWrite)) return help;
+  const auto words = words_written(help);
+  if (words && say_value(*words, value)) return help;
+  return "leave it out where it is off; where it is on, " + help;
+}
 
 void refuse_options(const std::vector<UnreadOption>& unread, const Arguments& read,
                     const Asked& asked) {

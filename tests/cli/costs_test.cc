@@ -66,6 +66,13 @@ TEST_CASE("costs that contradict the schedule or each other are refused") {
   CHECK(cost_message("F=1ms,F=2ms", false) == "--cost: F is given twice");
   CHECK(cost_message("F=1ms,forward=2ms", false) == "--cost: F is given twice, as F and forward");
   CHECK(cost_message("F=1,B=2ms", false) == "--cost F: '1' has no unit");
+  // What a unit does not mend is said first.
+  CHECK(cost_message("Q=1,B=2", false) == "--cost: unknown key 'Q'");
+  CHECK(cost_message("F=1,forward=2", false) == "--cost: F is given twice, as F and forward");
+  for (const bool split : {false, true}) {
+    CHECK(cost_message("F=1,B=2,I=1", split) ==
+          "--cost: B is I + W, so they cannot be given together");
+  }
 }
 
 TEST_CASE("a cost file may list micro-batches of different shapes") {

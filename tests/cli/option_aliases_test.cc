@@ -180,6 +180,23 @@ TEST_CASE("what has no equivalent has a sentence") {
   }
 }
 
+TEST_CASE("of very many unknown options no more are read than are answered") {
+  const auto questions = [](int options) {
+    const WordIndex words(OptionTable{"plan MODEL", "", {}, ""});
+    int count = 0;
+    const std::function<const WordIndex&()> index = [&]() -> const WordIndex& {
+      ++count;
+      return words;
+    };
+    Arguments typed;
+    for (int i = 0; i < options; ++i) typed.push_back("--some-word");
+    tests::message_of([&] { static_cast<void>(in_own_options(typed, kPlan, {}, index)); });
+    return count;
+  };
+  CHECK(questions(64) > questions(32));
+  CHECK(questions(1000) == questions(65));
+}
+
 TEST_CASE("words that nobody knows are left to the verb") {
   CHECK(in_own_options({"--rnks", "3"}, kSchedule) == Arguments{"--rnks", "3"});
   std::string longer = "--";  // each way to read it would be as long again
