@@ -14,7 +14,7 @@
 #include <fmt/format.h>
 
 #include "cli/options/field_words.h"
-#include "cli/options/schedule_called.h"
+#include "cli/options/schedule_spelled.h"
 #include "cli/options/unread_options.h"
 #include "core/values/units.h"
 #include "report/words.h"
