@@ -16,8 +16,11 @@ class AskedToStop {
   AskedToStop(const AskedToStop&) = delete;
   AskedToStop& operator=(const AskedToStop&) = delete;
 
-  bool operator()() {
-    if (!stops_ && std::this_thread::get_id() == asking_ && progress_.stop()) stops_ = true;
+  bool operator()() { return std::this_thread::get_id() == asking_ ? ask() : stops_.load(); }
+
+  // From any thread, where no other asks meanwhile.
+  bool ask() {
+    if (!stops_ && progress_.stop()) stops_ = true;
     return stops_;
   }
 

@@ -310,8 +310,9 @@ class Search {
     }
     std::sort(fastest.begin(), fastest.end(), comes_before);
     if (request_.faster_than) {
-      std::erase_if(fastest,
-                    [&](const Found& one) { return one.step_time >= *request_.faster_than; });
+      const auto is_slow = [&](const Found& one) { return one.step_time >= *request_.faster_than; };
+      std::erase_if(fastest, is_slow);
+      std::erase_if(front, is_slow);
     }
     const int shown = request_.faster_than ? 1 : request_.top;
     fastest.resize(std::min(fastest.size(), static_cast<std::size_t>(shown)));
@@ -405,10 +406,11 @@ class Search {
     if (!is_book()) {
       std::vector<Found> best = fastest;
       for (const Found& leader : leaders.best()) add_to(best, leader);
-      for (const Found& rival : static_rivals(inputs_, request_, progress_)) best.push_back(rival);
+      for (const Found& rival : static_rivals(inputs_, request_, asked_to_stop_))
+        best.push_back(rival);
       lead_arranged(inputs_, request_, std::move(best), tally_.contenders.sorted(), leaders,
                     asked_to_stop_);
-      lead_in_family(inputs_, request_, known, improved, leaders, asked_to_stop_, progress_);
+      lead_in_family(inputs_, request_, known, improved, leaders, asked_to_stop_);
     }
     if (leaders.best().empty()) return;
     add_to(fastest, leaders.best().front());

@@ -78,7 +78,7 @@ bool GroupForms::loses_as_balanced(const Plan& plan, const StageMemory& memory,
   const auto matters = [&](Duration least) { return work_.may_matter(least, kNoMemory); };
   const Duration held =
       compute_bound(work_.prices.sums(), plan, work_.backward, at_least, work_.inputs.executor);
-  // A contender is weighed by its work alone.
+  // A contender is weighed by no less than its work.
   bool contends = work_.may_be_contender(work_.by_compute(plan));
   if (!contends && !matters(held)) return true;
   // With two copies a rank does half of a stage's micro-batches; overlaps shorten the fill.

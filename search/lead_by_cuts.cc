@@ -90,6 +90,9 @@ std::vector<Found> improved_from(const PlanInputs& inputs, const SearchRequest& 
     CutBudget budget = budget_of(inputs, request, plans[i]);
     if (leaders != nullptr) {
       budget.to_beat = leaders->to_lead(plans[i].devices(), request.sizes.size());
+      if (request.faster_than) {  // a leader above the limit is not the one to be beaten
+        budget.to_beat = std::min(budget.to_beat.value_or(Duration::max()), *request.faster_than);
+      }
     }
     better[i] = improve_cuts(inputs, plans[i], budget);
   });

@@ -28,7 +28,7 @@ constexpr std::size_t kMostWhole = 4;
 // asked that pins the family: its cuts come from rivals, and few of them are tried.
 constexpr std::int64_t kMostWorkedOut = std::int64_t{1} << 10;
 
-bool is_of_family(const Plan& a, const Plan& b) {
+bool are_alike_but_for_recompute(const Plan& a, const Plan& b) {
   const auto key = [](const Plan& p) {
     return std::tie(p.device, p.rank_devices, p.schedule, p.pipeline, p.data, p.tensor,
                     p.micro_batch_size);
@@ -53,12 +53,14 @@ SearchRequest pinned_to(const Plan& plan, SearchRequest request) {
 
 // The most promising ones first. What turns out to be faster as it is leads at once.
 std::vector<Contender> contenders_of_family(const PlanInputs& inputs, const SearchRequest& request,
-                                            const Plan& leader, Incumbents& leaders) {
+                                            const Plan& leader, Incumbents& leaders,
+                                            AskedToStop& asked_to_stop) {
   SearchShared shared(inputs.executor);
   SearchSpace space = enumerate(inputs, request);
   std::vector<Contender> contenders;
   const auto search_groups = [&] {
     for (const CandidateGroup& group : space.groups) {
+      if (asked_to_stop()) return;
       GroupResult result = search_group(inputs, request, space, group, KnownPlans{leaders}, shared);
       for (const Found& found : result.found) leaders.add(found);
       std::move(result.contenders.begin(), result.contenders.end(), std::back_inserter(contenders));
@@ -67,7 +69,9 @@ std::vector<Contender> contenders_of_family(const PlanInputs& inputs, const Sear
   search_groups();
   space = with_more_chunks(inputs, request, std::move(space), leaders);
   search_groups();
-  std::erase_if(contenders, [&](const Contender& one) { return !is_of_family(one.plan, leader); });
+  std::erase_if(contenders, [&](const Contender& one) {
+    return !are_alike_but_for_recompute(one.plan, leader);
+  });
   std::stable_sort(
       contenders.begin(), contenders.end(),
       [](const Contender& a, const Contender& b) { return a.step_time < b.step_time; });
@@ -112,43 +116,46 @@ bool pin_the_same(const Pins& a, const Pins& b) {
 
 // What the question finds that pins the leader's own values, unless that is the one at hand.
 void lead_by_pins(const PlanInputs& inputs, const SearchRequest& request, SearchRequest pinned,
-                  const Plan& leader, Incumbents& leaders, SearchProgress& progress) {
+                  const Plan& leader, Incumbents& leaders, AskedToStop& asked_to_stop) {
   pinned.pins.schedules = {leader.schedule};
   if (pin_the_same(pinned.pins, request.pins)) return;
   pinned.top = 1;
+  // With the limit it would not keep the fastest within budgets of memory, whose cuts may be what
+  // leads below it: one of 60 winners of larger random models was lost.
   pinned.faster_than.reset();
-  StoppedAsAnother stops(progress);
-  for (const RankedPlan& best : best_plans(inputs, pinned, stops).best) {
-    const Evaluation& evaluation = best.evaluation;
-    leaders.add({best.plan, evaluation.step_time, evaluation.peak_memory()});
-  }
+  for (const Found& best : found_by_another(inputs, pinned, asked_to_stop)) leaders.add(best);
 }
 
 }  // namespace
 
+bool are_of_one_family(const Plan& a, const Plan& b) {
+  return are_alike_but_for_recompute(a, b) && a.recompute == b.recompute &&
+         recompute_is_divided(a) == recompute_is_divided(b);
+}
+
 void lead_in_family(const PlanInputs& inputs, const SearchRequest& request,
                     const ImprovedPlans& known, ImprovedPlans& improved, Incumbents& leaders,
-                    AskedToStop& asked_to_stop, SearchProgress& progress) {
+                    AskedToStop& asked_to_stop) {
   ImprovedPlans whole = known;
   for (int families = 0; families < kMostFamilies && !leaders.best().empty(); ++families) {
     const Plan leader = leaders.best().front().plan;
     if (leader.pipeline < 2 || leader.is_mixed() || asked_to_stop()) return;
     const SearchRequest pinned = pinned_to(leader, request);
     if (is_small_and_automatic(leader)) {
-      lead_by_pins(inputs, request, pinned, leader, leaders, progress);
+      lead_by_pins(inputs, request, pinned, leader, leaders, asked_to_stop);
     } else {
       const std::vector<Contender> contenders =
-          contenders_of_family(inputs, pinned, leader, leaders);
+          contenders_of_family(inputs, pinned, leader, leaders, asked_to_stop);
       lead_by_whole_searches(inputs, pinned, first_of(contenders, leader, whole), leaders,
                              asked_to_stop);
       for (const Contender& one : contenders) {
-        if (is_leader_before_cuts(one.plan, leader)) {
+        if (is_leader_before_cuts(one.plan, leader) && !asked_to_stop()) {
           lead_within_its_memory(inputs, pinned, one.plan, leaders);
         }
       }
       lead_by_cuts(inputs, pinned, improved, contenders, leaders, asked_to_stop);
     }
-    if (is_of_family(leaders.best().front().plan, leader)) return;
+    if (are_of_one_family(leaders.best().front().plan, leader)) return;
   }
 }
 

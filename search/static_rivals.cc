@@ -21,7 +21,7 @@ bool is_automatic_of(const std::vector<std::string>& names, StageMap map) {
 }  // namespace
 
 std::vector<Found> static_rivals(const PlanInputs& inputs, const SearchRequest& request,
-                                 SearchProgress& progress) {
+                                 AskedToStop& asked_to_stop) {
   SearchRequest of_rivals = request;
   of_rivals.faster_than.reset();
   of_rivals.top = kMostRivals;
@@ -31,15 +31,9 @@ std::vector<Found> static_rivals(const PlanInputs& inputs, const SearchRequest& 
     if (kind.is_costly || !is_enumerated(of_rivals, kind)) continue;
     if (is_automatic_of(request.pins.schedules, kind.map)) names.emplace_back(kind.name);
   }
-  std::vector<Found> found;
-  if (names.empty()) return found;
+  if (names.empty()) return {};
   of_rivals.pins.schedules = std::move(names);
-  StoppedAsAnother stops(progress);
-  for (const RankedPlan& ranked : best_plans(inputs, of_rivals, stops).best) {
-    const Evaluation& evaluation = ranked.evaluation;
-    found.push_back({ranked.plan, evaluation.step_time, evaluation.peak_memory()});
-  }
-  return found;
+  return found_by_another(inputs, of_rivals, asked_to_stop);
 }
 
 }  // namespace penstock

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "search/asked_to_stop.h"
 #include "search/best_plans.h"
 #include "search/evaluate.h"
 #include "search/incumbents.h"
@@ -14,6 +15,6 @@ namespace penstock {
 // names no schedule has them anyway; without them it found cuts for an automatic schedule that the
 // question which names it did not. None where no automatic schedule is named.
 std::vector<Found> static_rivals(const PlanInputs& inputs, const SearchRequest& request,
-                                 SearchProgress& progress);
+                                 AskedToStop& asked_to_stop);
 
 }  // namespace penstock

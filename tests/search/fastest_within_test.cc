@@ -42,6 +42,24 @@ TEST_CASE("the fastest plan on at most so many GPUs, for several numbers at once
   }
 }
 
+// Of the same: two replicas take 24,001 ns, which is not below the first limit.
+TEST_CASE("of several numbers of GPUs those have a plan on which one is below the limit") {
+  const ModelProfile model = model_of_sections({{1, 2}, {1, 2}, {1, 2}, {1, 2}}, 1);
+  const ClusterSpec cluster = cluster_of({1, 4});
+  SearchRequest request = request_of(4, 4);
+  request.sizes = {1, 2, 3, 4};
+  for (const int limit : {24'001, 24'002}) {
+    request.faster_than = Duration{limit};
+    const SearchResult result = search(model, cluster, request);
+    REQUIRE(result.fastest_within.size() == 4);
+    CHECK_FALSE(result.fastest_within[0]);
+    CHECK(result.fastest_within[1].has_value() == (limit > 24'001));
+    CHECK(result.fastest_within[2].has_value() == (limit > 24'001));
+    REQUIRE(result.fastest_within[3]);
+    CHECK(result.fastest_within[3]->evaluation.step_time == Duration{12'001});
+  }
+}
+
 // Of the weights of both sections only half fit on a GPU: 4 * 20 bytes of state each.
 TEST_CASE("numbers of GPUs on which nothing fits have no fastest plan") {
   const ModelProfile model = model_of_sections({{1, 2, 20}, {1, 2, 20}}, 1);
