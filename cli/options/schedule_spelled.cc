@@ -5,7 +5,6 @@
 #include <array>
 #include <cctype>
 
-#include "core/files/plan_format.h"
 #include "simulator/schedules/schedules.h"
 
 namespace penstock {
