@@ -7,6 +7,7 @@
 
 #include "core/values/encoder_decoder.h"
 #include "estimator/count_operations.h"
+#include "estimator/count_recompute.h"
 
 namespace penstock {
 

@@ -12,9 +12,12 @@
 #include <cmath>
 
 #include "estimator/attention_passes.h"
+#include "estimator/backward_products.h"
+#include "estimator/count_layer_memory.h"
 #include "estimator/count_of_rank.h"
 #include "estimator/divided_sequences.h"
 #include "estimator/layer_shapes.h"
+#include "estimator/layer_traffic.h"
 #include "estimator/section_traffic.h"
 #include "estimator/unfused_kernels.h"
 
@@ -32,18 +35,6 @@ constexpr double kHeadPassesBackward = 3.0, kFusedHeadPassesBackward = 2.0;
 constexpr double kPassesOverHeadInput = 6.0;
 constexpr int kLogitBytes = 4;
 
-// PyTorch gathers and scatters along the first dimension; sequences are the second, so that what
-// arrives or leaves is copied (torch/distributed/_functional_collectives.py, all_gather_tensor and
-// reduce_scatter_tensor).
-bool torch_gathers(const CountKey& key) {
-  return key.torch_collectives && key.sequence_parallel && key.tensor_degree > 1;
-}
-
-double torch_copies(const Architecture& model, const CountKey& key, int collectives) {
-  const double once = 2.0 * tokens(key) * model.hidden * key.element_bytes;
-  return torch_gathers(key) ? collectives * once : 0.0;
-}
-
 // Pairs of a query and a key that see each other, per sample; where only some layers have a window,
 // the mean of all.
 double visible_pairs(const Architecture& model, const CountKey& key) {
@@ -60,179 +51,6 @@ double visible_pairs(const Architecture& model, const CountKey& key) {
 double score_flops(const Architecture& model, const CountKey& key) {
   return 2.0 * key.samples * visible_pairs(model, key) * real(attention_of(model).score_width) /
          (real(key.tensor_degree) * key.context_degree);
-}
-
-// Scores of a sample, one number each.
-double score_count(const Architecture& model, const CountKey& key) {
-  return tokens(key) * key.sequence_length * model.heads / key.tensor_degree;
-}
-
-double score_bytes(const Architecture& model, const CountKey& key) {
-  if (key.attention == AttentionKind::kFused) return 0.0;
-  const double passes = key.eager ? kPassesOverScores : kFusedPassesOverScores;
-  return passes * score_count(model, key) * key.element_bytes;
-}
-
-// Bytes held from forward to backward: kept, the weights before and behind dropout and its mask
-// (5 a s / h of arXiv 2205.05198); fused, the largest score and the sum of a row, as one number of
-// 4 bytes.
-double kept_scores(const Architecture& model, const CountKey& key) {
-  if (key.attention == AttentionKind::kFused) {
-    return kRowBytes * tokens(key) * model.heads / key.tensor_degree;
-  }
-  return score_count(model, key) * (2.0 * key.element_bytes + 1.0);
-}
-
-double working_scores(const Architecture& model, const CountKey& key) {
-  if (key.attention == AttentionKind::kFused) return 0.0;
-  return 2.0 * score_count(model, key) * key.element_bytes;
-}
-
-// Two all-reduces of the layer's output in each direction, as rings: 2 (T - 1) / T of it per rank.
-double reduced_bytes(const Architecture& model, const CountKey& key) {
-  if (key.tensor_degree == 1) return 0.0;
-  const double ring = 2.0 * (key.tensor_degree - 1) / key.tensor_degree;
-  return 2.0 * ring * tokens(key) * model.hidden * key.element_bytes;
-}
-
-// Inner tensors of the perceptron that the backward needs, per inner width: the input of the
-// activation and of the last product; of a gated one both factors and their product.
-double inner_tensors(const Architecture& model) { return model.matrices == 3 ? 3.0 : 2.0; }
-
-// Elements per token around attention: queries, keys and values, and the input of the output
-// projection.
-double attention_elements(const Architecture& model, const CountKey& key) {
-  const AttentionShape attention = attention_of(model);
-  return real(attention.query_key_value + attention.value) / key.tensor_degree +
-         real(attention.narrow_outputs);
-}
-
-// Inputs of the norms and of the products behind them, in hidden widths per token. Of experts each
-// copy of a token has an input and an output of its own.
-double kept_widths(LayerKind kind, const PerceptronShape& perceptron) {
-  return kind == LayerKind::kDense ? 4.0 : 3.0 + 2.0 * real(perceptron.copies);
-}
-
-// Of the busiest rank over the mean: tokens that are sent to experts, where they are.
-double sent(const CountKey& key) { return key.expert_degree > 1 ? key.imbalance : 1.0; }
-// Over how many ranks a layer divides copies of tokens: experts that T ranks divide see whole ones.
-double divided_copies(const CountKey& key) {
-  const bool gathered = key.expert_degree > 1 && !key.whole_experts;
-  return gathered ? 1.0 : divided(key);
-}
-
-// Inputs of products are kept in 8 bits where those multiply 8 bits; what norms, activations and
-// attention keep of them stays wide.
-struct Kept {
-  double wide = 0.0, inputs = 0.0;  // elements per token
-  [[nodiscard]] double bytes(const CountKey& key) const {
-    return wide * key.element_bytes + inputs * (key.is_float8 ? 1.0 : key.element_bytes);
-  }
-};
-
-// What the backward of a layer needs, per token: of attention its norm's input, that of the first
-// product, queries, keys and values, and the input of the output projection; of the perceptron
-// likewise.
-Kept kept_of_layer(const Architecture& model, LayerKind kind, const CountKey& key) {
-  const PerceptronShape perceptron = perceptron_of(model, kind);
-  const double h = model.hidden, t = key.tensor_degree;
-  const double routed = real(perceptron.routed_met) / t, met = real(perceptron.met) / t;
-  const double value = real(attention_of(model).value) / t;
-  const double more = sent(key) - 1.0;
-  const double hidden = kept_widths(kind, perceptron) * h / divided(key);
-  const double copies = kind == LayerKind::kDense
-                            ? 0.0
-                            : 2.0 * model.experts->per_token * h *
-                                  (sent(key) / divided_copies(key) - 1.0 / divided(key));
-  // The inputs of the first product, of the perceptron's first (each copy of a token), of its last
-  // and of the output projection.
-  const double inputs = h / divided(key) * (1.0 + real(perceptron.copies)) + met + value;
-  const double gathered = torch_gathers(key) ? 2.0 * (h - h / divided(key)) : 0.0;
-  const double all = hidden + copies + gathered + attention_elements(model, key) +
-                     inner_tensors(model) * (met + more * routed);
-  // The output projection takes what attention keeps as well.
-  return {all - inputs + (key.is_float8 ? value : 0.0), inputs};
-}
-
-void count_layer_memory(const Architecture& model, LayerKind kind, const CountKey& key,
-                        SectionCounts& counts) {
-  const PerceptronShape perceptron = perceptron_of(model, kind);
-  const double h = model.hidden, e = key.element_bytes, t = key.tensor_degree;
-  const double met = real(perceptron.met) / t, copies = real(perceptron.copies);
-  const double around = attention_elements(model, key);
-  // Two masks of a byte where there is dropout are left out, since nobody trains these models with
-  // it.
-  counts.stash =
-      whole(tokens(key) * kept_of_layer(model, kind, key).bytes(key) + kept_scores(model, key));
-  // Inputs and output gradients of every matrix product.
-  const double operands =
-      (2.0 + 2.0 * copies) * h / divided(key) + around + met + (model.matrices - 1) * met;
-  counts.weight_stash = std::min(counts.stash, whole(tokens(key) * operands * e));
-  const double gradients = 2.0 * h + model.matrices * met;
-  // What arrives for the experts of a rank, and what they make of it.
-  const double arriving =
-      key.expert_degree == 1 ? 0.0
-                             : 2.0 * model.experts->per_token * h * sent(key) / divided_copies(key);
-  counts.working_peak =
-      whole(tokens(key) * (gradients + arriving) * e + working_scores(model, key));
-}
-
-// One copy of a rank's own tokens each way, 8 bits where products take them so. The gradients go
-// the same ways.
-std::optional<ExpertTraffic> dispatched(const Architecture& model, LayerKind kind,
-                                        const CountKey& key) {
-  if (kind == LayerKind::kDense || key.expert_degree == 1) return std::nullopt;
-  const Experts& experts = *model.experts;
-  ExpertTraffic traffic;
-  const double own = tokens(key) / key.tensor_degree * model.hidden;
-  traffic.dispatched = whole(own * key.element_bytes);
-  traffic.combined = whole(own * key.element_bytes);
-  traffic.experts = experts.count;
-  traffic.visited = experts.per_token;
-  if (experts.groups_per_token < experts.groups) traffic.most_nodes = experts.groups_per_token;
-  traffic.imbalance = key.imbalance;
-  return traffic;
-}
-
-// What the collectives of a section carry; nothing where no tensors are divided.
-Bytes tokens_bytes(const Architecture& model, const CountKey& key) {
-  return whole(tokens(key) * model.hidden * key.element_bytes);
-}
-
-// With sequence parallelism each rank hands on its own tokens.
-Bytes boundary_of(const Architecture& model, const CountKey& key) {
-  return whole(tokens(key) * model.hidden * key.element_bytes / divided(key));
-}
-
-// Gradients of the weights of a forward's product are added to those of the micro-batches before:
-// each is read and written once.
-double summed_bytes(const Product& p, const CountKey& key) {
-  return 2.0 * key.gradient_bytes * p.inner * p.columns * p.count;
-}
-
-// By the product that makes them (Megatron-LM's gradient accumulation fusion), or by a kernel
-// apart.
-double summed_by_product(const Product& p, const CountKey& key) {
-  return key.sums_apart ? 0.0 : summed_bytes(p, key);
-}
-
-double summed_apart(const std::vector<Product>& forward, const CountKey& key) {
-  double bytes = 0.0;
-  if (!key.sums_apart) return bytes;
-  for (const Product& p : forward) bytes += summed_bytes(p, key);
-  return bytes;
-}
-
-// Of each product of a forward the backward makes two: the gradient of its input and of its
-// weights.
-std::vector<Product> backward_of(const std::vector<Product>& products, const CountKey& key) {
-  std::vector<Product> out;
-  out.reserve(2 * products.size());
-  for (const Product& p : products) {
-    out.push_back({p.rows, p.inner, p.columns, p.count, p.kind});
-    out.push_back({p.inner, p.columns, p.rows, p.count, p.kind, summed_by_product(p, key)});
-  }
-  return out;
 }
 
 // Gate and first matrix are one product; of experts each has its share of the tokens.
@@ -315,59 +133,6 @@ double flops_of(const std::vector<Product>& products) {
   return sum;
 }
 
-// Per-operation checkpointing as torchtitan does it: attention and every second product keep their
-// outputs (queries, values, the first matrix of the perceptron and, gated, the last); keys, the
-// output projection and the gate are computed again, and what lies between.
-RecomputeCounts count_selective(const Architecture& model, LayerKind kind, const CountKey& key,
-                                const SectionCounts& layer) {
-  const PerceptronShape perceptron = perceptron_of(model, kind);
-  const AttentionShape attention = attention_of(model);
-  const double h = model.hidden, t = key.tensor_degree, e = key.element_bytes;
-  const double value = real(attention.value) / t, met = real(perceptron.met) / t;
-  const double keys = model.latent ? value : real(model.key_value_heads) * model.head_width / t;
-  const bool gated = model.matrices == 3;
-  RecomputeCounts out;
-  out.again.products = {{tokens(key), keys, h, 1.0}, {tokens(key), h, value, 1.0}};
-  if (gated) out.again.products.push_back({tokens(key), met, h, 1.0});
-  // What was scattered is kept.
-  out.again.bytes = layer.forward.bytes;
-  out.again.unfused = layer.forward.unfused;
-  out.again.copies = torch_copies(model, key, 2);
-  const double kept = (gated ? 2.0 : 1.0) * h / divided(key) + 2.0 * value + keys + met;
-  out.stash = std::min(layer.stash, whole(tokens(key) * kept * e + kept_scores(model, key)));
-  return out;
-}
-
-// Of a layer whose experts lie on ranks of their own only attention, and what every token visits,
-// gathers and scatters over the T ranks; experts that those divide gather and scatter what arrives.
-std::vector<TensorTraffic> layer_traffic(const Architecture& model, LayerKind kind,
-                                         const CountKey& key) {
-  const Bytes bytes = tokens_bytes(model, key);
-  std::vector<TensorTraffic> traffic = torch_gathers(key) ? traffic_of_torch_layer(bytes)
-                                       : key.torch_collectives && !key.sequence_parallel
-                                           ? traffic_of_torch_sums(bytes)
-                                           : traffic_of_layer(bytes, key.sequence_parallel);
-  if (kind == LayerKind::kDense || (key.expert_degree == 1 && !key.whole_experts)) return traffic;
-  std::vector<TensorTraffic> all;
-  const auto add = [&](Bytes of, int half) {
-    for (TensorTraffic each : traffic) {
-      each.bytes = of;
-      for (int* count : {&each.forward, &each.input_gradient, &each.recompute,
-                         &each.beside_input_gradient, &each.beside_weight_gradient}) {
-        // Attention has the larger half of what is odd.
-        *count = half == 0 ? (*count + 1) / 2 : *count / 2;
-      }
-      all.push_back(each);
-    }
-  };
-  add(bytes, 0);
-  if (model.experts->shared_width > 0) add(bytes, 1);
-  if (!key.whole_experts) {
-    add(whole(real(bytes.count) * model.experts->per_token * sent(key)), 1);
-  }
-  return all;
-}
-
 // Casts of the inputs of products and, backward, of the gradients of their outputs: 2 bytes are
 // read and, as they are and transposed, 2 written (reference: 6 bytes with the pass that finds the
 // largest number). Cast once where several products share an input.
@@ -383,23 +148,6 @@ void count_casts(const Architecture& model, LayerKind kind, const CountKey& key,
                            (model.matrices - 1) * met + copies * h / divided(key);
   counts.forward.cast = tokens(key) * inputs * kBytesOfCast;
   counts.backward.cast = tokens(key) * gradients * kBytesOfCast;
-}
-
-// The output of a layer's last product is not what its backward needs: PyTorch's checkpointing
-// stops before it (since 2.1, without reentrance), and XLA removes it. Megatron's, which layers
-// over a tensor-parallel group are taken to have, repeats it.
-bool stops_early(LayerKind kind, const CountKey& key) {
-  return kind == LayerKind::kDense && key.tensor_degree == 1;
-}
-
-// The scores alone are computed again (arXiv 2205.05198).
-RecomputeCounts count_scores_again(const Architecture& model, const CountKey& key,
-                                   const SectionCounts& layer) {
-  RecomputeCounts out;
-  out.again.scores = layer.forward.scores;
-  out.again.bytes = score_bytes(model, key);
-  out.stash = whole(real(layer.stash.count) - kept_scores(model, key));
-  return out;
 }
 
 // While the loss works, of every logit beside the 32 bits that are kept: its gradients in 16 bits
@@ -484,43 +232,6 @@ SectionCounts count_layer(const Architecture& model, LayerKind kind, const Count
   counts.stash += whole(tokens(key) * kUnfusedNormKept * unfused_norm_elements(model, key));
   counts.working_peak += whole(real(counts.ring.count) * ring_copies(key));
   return counts;
-}
-
-RecomputeCounts count_recompute(const Architecture& model, LayerKind kind, const CountKey& key,
-                                Recompute mode) {
-  const SectionCounts layer = count_layer(model, kind, key);
-  RecomputeCounts out;
-  out.stash = layer.stash;
-  if (mode == Recompute::kFull) {
-    out.again = layer.forward;
-    out.again.reduced = 0.0;
-    if (stops_early(kind, key)) out.again.products.pop_back();
-    out.stash = layer.boundary;
-    out.traffic = layer.traffic;
-    out.experts = layer.experts;
-    if (out.experts) out.experts->again = true;
-  } else if (mode == Recompute::kSelective) {
-    out = key.attention == AttentionKind::kFused ? count_selective(model, kind, key, layer)
-                                                 : count_scores_again(model, key, layer);
-  }
-  if (mode != Recompute::kFull) {
-    out.traffic = layer.traffic;
-    out.experts = layer.experts;
-    // Per-operation checkpointing keeps what was scattered and gathers again. PyTorch's does not
-    // keep sums: that behind attention is made again for what follows it.
-    const bool repeats = mode == Recompute::kSelective && key.attention == AttentionKind::kFused;
-    for (TensorTraffic& each : out.traffic) {
-      const bool is_torch_sum = key.torch_collectives && each.kind == CollectiveKind::kAllReduce;
-      if (repeats && is_torch_sum) each.recompute = 1;
-      if (!repeats || (each.kind != CollectiveKind::kAllGather && !is_torch_sum)) {
-        each.recompute = 0;
-      }
-    }
-  }
-  // What is computed again is there while the layer's backward works.
-  out.weight_stash = layer.weight_stash;
-  out.working_peak = layer.working_peak + layer.stash - out.stash;
-  return out;
 }
 
 SectionCounts count_end(const Architecture& model, EndKind kind, const CountKey& key) {

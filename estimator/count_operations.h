@@ -18,9 +18,6 @@ enum class AttentionKind {
   kKept,   // scores are written to memory and kept for the backward
 };
 
-// What the backward computes again, of a layer.
-enum class Recompute { kNone, kSelective, kFull };
-
 struct CountKey {
   int tensor_degree = 1;    // T
   int samples = 1;          // b
@@ -101,15 +98,6 @@ struct SectionCounts {
 SectionCounts count_embedding(const Architecture& model, const CountKey& key);
 enum class LayerKind { kDense, kExperts };
 SectionCounts count_layer(const Architecture& model, LayerKind kind, const CountKey& key);
-// A layer that keeps less. `again` is what is computed once more before its backward.
-struct RecomputeCounts {
-  Work again;
-  std::vector<TensorTraffic> traffic;  // of the whole layer
-  std::optional<ExpertTraffic> experts;
-  Bytes stash, weight_stash, working_peak;
-};
-RecomputeCounts count_recompute(const Architecture& model, LayerKind kind, const CountKey& key,
-                                Recompute mode);
 enum class EndKind { kNormAndHead, kNormOnly };
 SectionCounts count_end(const Architecture& model, EndKind kind, const CountKey& key);
 

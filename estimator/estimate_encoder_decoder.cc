@@ -13,7 +13,7 @@
 
 #include "core/values/error.h"
 #include "estimator/count_encoder_decoder.h"
-#include "estimator/estimate_profile.h"
+#include "estimator/estimate_error.h"
 
 namespace penstock {
 namespace {

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "estimator/count_recompute.h"
 #include "tests/estimator/models.h"
 
 using namespace penstock;

@@ -7,6 +7,7 @@
 #include <doctest/doctest.h>
 
 #include "estimator/count_operations.h"
+#include "estimator/count_recompute.h"
 #include "tests/estimator/models.h"
 
 using namespace penstock;
