@@ -28,6 +28,8 @@ class ContextRings {
   // Every rank sends an equal part of this to each rank of its group.
   [[nodiscard]] Duration exchanged_time(Bytes of_a_rank) const;
 
+  // C - 1.
+  [[nodiscard]] int steps() const { return steps_; }
   // Of one step: every rank waits for the slowest hop.
   [[nodiscard]] Duration step_time(Bytes bytes) const;
   // The outermost level that a hop uses; -1: there is no ring.

@@ -6,10 +6,10 @@
 
 #include <algorithm>
 
-#include "core/values/term_names.h"
 #include "costmodel/device_places.h"
 #include "costmodel/interpolate.h"
 #include "costmodel/links.h"
+#include "costmodel/torch_ring.h"
 
 namespace penstock {
 namespace {
@@ -68,11 +68,6 @@ void add_context_collectives(const Measurement& measured, int samples, int seque
   if (ring.beside_recompute) times.recompute += one;
 }
 
-bool passes_gradients_on(const Measurement& measured) {
-  return std::any_of(measured.terms.begin(), measured.terms.end(),
-                     [](const TimeTerm& term) { return term.name == kGradientsPassedOn; });
-}
-
 // As PyTorch does it (torch/distributed/tensor/experimental/_attention.py): keys and values are
 // gathered beside the first part, or go round; their gradients, in 32 bits where those have 16, are
 // passed on behind each of the C parts, so that they end where they belong. Behind the last one
@@ -83,10 +78,10 @@ void add_passed_on(const Measurement& measured, int samples, int sequence_length
   const double more = more_tokens(measured, samples, sequence_length);
   const double longer = static_cast<double>(sequence_length) / measured.sequence_length;
   const Bytes keys = times_more(ring.bytes, more), gradients = keys + keys;
+  const TorchRing rotation(ranks);
   const bool gathers = ranks.kind() == ContextKind::kAllGather;
   const auto shown = [&](Duration beside) {
-    if (!gathers) return ranks.shown(keys, beside);
-    return std::max(ranks.gather_time(keys) - beside, Duration{});
+    return gathers ? rotation.shown_gather(keys, beside) : rotation.shown_steps(keys, beside);
   };
   times.forward += shown(scaled(ring.beside_forward, more * longer));
   if (ring.beside_recompute) {
@@ -94,8 +89,8 @@ void add_passed_on(const Measurement& measured, int samples, int sequence_length
   }
   const Duration beside = scaled(ring.beside_backward, more * longer);
   if (gathers) times.input_gradient += shown(beside);
-  times.input_gradient += ranks.shown(gathers ? gradients : keys + gradients, beside);
-  times.input_gradient += ranks.step_time(gradients);
+  times.input_gradient += rotation.shown_steps(gathers ? gradients : keys + gradients, beside);
+  times.input_gradient += rotation.step_time(gradients);
 }
 
 // Each way once in every direction.

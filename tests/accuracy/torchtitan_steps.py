@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """torchtitan's published steps and peaks of memory, predicted.
 
-    tests/accuracy/torchtitan_steps.py PENSTOCK [--only TEXT] [--two-a-host]
+    tests/accuracy/torchtitan_steps.py PENSTOCK [--only TEXT]
 
 Its cards have 96 GB of 2.4 TB/s and are held at 500 W, so that they compute slower than the datasheet's by a factor
 that nobody published. One run is taken as given: the peak of the datasheet is lowered until that run takes what it
@@ -11,9 +11,6 @@ others is when that run is the given one. Runs: torchtitan's benchmarks/llama3_h
 asyncTP_llama3_h100_2025-06_torchtitan.md (2025). With pipeline stages a step has as many micro-batches as ranks,
 whatever the schedule (build_pipeline_schedule of 9dec370a: n_microbatches = pipeline_parallel_degree), interleaved two
 stages a rank (generate_split_points).
-
---two-a-host: 8B on 8 GPUs, as if these were two to a host, which no source says: rings of 4 and 8 then go at the speed
-of the network cards (400 Gb/s a GPU, published) as those of 405B do. docs/accuracy.md, "8B with C = 4 and 8".
 """
 import argparse
 import json
@@ -92,27 +89,13 @@ def card(peak, folder):
     return str(path)
 
 
-def hosts_of_two(program, model, device, folder):
-    """The assumed cluster of 8 GPUs, two to a host."""
-    path = Path(folder) / "hosts.json"
-    subprocess.run([program, "estimate", str(model), "--device", device, "--gpus", "16", "--sequence-length", "512",
-                    "--cluster-out", path], check=True, capture_output=True)
-    spec = json.loads("\n".join(line for line in path.read_text().splitlines() if not line.lstrip().startswith("//")))
-    spec["node_types"][0]["devices"] = spec["levels"][0]["devices"] = 2
-    spec["nodes"][0]["count"] = 4
-    path.write_text(json.dumps(spec))
-    return str(path)
-
-
-def predicted(program, model, device, layout, options, cluster=None):
+def predicted(program, model, device, layout, options):
     asked = [program, "predict", str(model), "--device", device, "--for", "torchtitan", "--attention", "flash2",
              "--layout", layout, "--loss", "eager", "--json"]
     if options == "float8":
         asked += ["--precision", "float8"]
     if options == "eager":
         asked += ["--kernels", "eager"]
-    if cluster:
-        asked += ["--cluster", cluster]
     run = subprocess.run(asked, capture_output=True, text=True, check=False)
     if not run.stdout.startswith("{"):
         sys.exit(f"{' '.join(asked)}\n{run.stderr}")
@@ -136,16 +119,15 @@ def worst_by(given, runs):
     return max(errors, key=lambda error: abs(error[0]))
 
 
-def predicted_runs(program, only="", two_a_host=False):
+def predicted_runs(program, only=""):
     runs = []
     with tempfile.TemporaryDirectory() as folder:
         for name, model, layout, options, tokens, samples, replicas, gpus, rate, peak in ROWS:
-            if (only not in name and name != GIVEN) or (two_a_host and gpus != 8):
+            if only not in name and name != GIVEN:
                 continue
             path = longer(model, folder)
-            cluster = hosts_of_two(program, path, card(1.0, folder), folder) if two_a_host else None
-            fast, held = predicted(program, path, card(1.0, folder), layout, options, cluster)
-            slow, _ = predicted(program, path, card(0.75, folder), layout, options, cluster)
+            fast, held = predicted(program, path, card(1.0, folder), layout, options)
+            slow, _ = predicted(program, path, card(0.75, folder), layout, options)
             compute = (slow - fast) / (1 / 0.75 - 1)
             runs.append({"name": name, "measured": tokens * samples * replicas / (gpus * rate), "compute": compute,
                          "rest": fast - compute, "peak": peak, "held": held})
@@ -156,9 +138,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program")
     parser.add_argument("--only", default="", help="runs whose name has this")
-    parser.add_argument("--two-a-host", action="store_true", help="8B on 8 GPUs, as if there were two to a host")
     asked = parser.parse_args()
-    runs = predicted_runs(asked.program, asked.only, asked.two_a_host)
+    runs = predicted_runs(asked.program, asked.only)
     given = next(run for run in runs if run["name"] == GIVEN)
     share = peak_by(given)
     print(f"given {GIVEN}: {share:.3f} of the peak")

@@ -1,0 +1,38 @@
+// Context parallelism as PyTorch does it: what its ranks send each other, on a given cluster.
+#pragma once
+
+#include "core/values/plan.h"
+#include "core/values/profile.h"
+#include "core/values/units.h"
+#include "costmodel/context_ring.h"
+
+namespace penstock {
+
+// Does the trainer of these times pass gradients of keys and values on?
+bool passes_gradients_on(const Measurement& measured);
+// Do this plan's times rest on TorchRing::kMostPerDevice?
+bool has_limited_ring(const ModelProfile& profile, const Plan& plan);
+
+class TorchRing {
+ public:
+  // What a GPU was seen to send where more than two ranks divide a sequence, whatever its links.
+  // Fitted to torchtitan's runs of 8B with C = 4 and 8 inside a host; those of C = 2 show no such
+  // limit, and why there is one nobody knows (docs/accuracy.md, "8B with C = 4 and 8").
+  static constexpr BytesPerSecond kMostPerDevice{49e9};
+
+  // Keeps the ranks by reference.
+  explicit TorchRing(const ContextRings& ranks) : ranks_(ranks) {}
+
+  // Of one step, and of the keys and values of all ranks, each with as many bytes.
+  [[nodiscard]] Duration step_time(Bytes bytes) const;
+  [[nodiscard]] Duration gather_time(Bytes bytes) const;
+  // What shows of them beside so much compute (of every step).
+  [[nodiscard]] Duration shown_steps(Bytes bytes, Duration beside) const;
+  [[nodiscard]] Duration shown_gather(Bytes bytes, Duration beside) const;
+
+ private:
+  [[nodiscard]] Duration least(Bytes sent) const;
+  const ContextRings& ranks_;
+};
+
+}  // namespace penstock
