@@ -2,13 +2,14 @@
 // not depend on costs: micro-batch sizes are all tried up to eight and then in powers of two, few
 // chunks first, replicas that load evenly, device counts by halves. What is left out is said in the
 // answer (not_searched). Groups come in a fixed order, which is the order in which ties are
-// decided.
+// decided. Each key is priced and has its groups listed by itself, so threads share the keys out.
 //
 // Invariant: every candidate that fits the request's pins and the thinning rules is in exactly one
 // group.
 #include "search/candidates.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 #include "core/values/error.h"
@@ -16,6 +17,7 @@
 #include "core/values/rule_facts.h"
 #include "search/candidate_choices.h"
 #include "search/divided_sequences.h"
+#include "search/in_parallel.h"
 #include "search/key_costs.h"
 #include "search/plan_program.h"
 
@@ -82,6 +84,10 @@ class Enumeration {
       space_.devices.push_back(device_cluster(*inputs_.cluster, device, inputs_.reserve));
       add_device(static_cast<int>(space_.devices.size()) - 1);
     }
+    add_of_keys([this](int key, Part& part) {
+      sum_up(key);
+      add_groups(key, part);
+    });
     sort_by_bound();
     return std::move(space_);
   }
@@ -91,21 +97,43 @@ class Enumeration {
     space_.groups.clear();
     space_.candidates = space_.bounded = 0;
     space_.rejected = {};
-    for (std::size_t key = 0; key < space_.keys.size(); ++key) {
-      if (space_.keys[key].why_not.empty()) add_others(static_cast<int>(key), known);
-    }
+    add_of_keys([&](int key, Part& part) {
+      const bool is_possible = space_.keys[static_cast<std::size_t>(key)].why_not.empty();
+      if (is_possible) add_others(key, known, part);
+    });
     sort_by_bound();
     return std::move(space_);
   }
 
  private:
+  // Of one key.
+  struct Part {
+    std::vector<CandidateGroup> groups;
+    std::int64_t candidates = 0, bounded = 0;
+    Rejections rejected;
+  };
+
+  // `add` changes nothing but its key and its part; parts are put together in the order of keys.
+  template <class Add>
+  void add_of_keys(Add add) {
+    std::vector<Part> parts(space_.keys.size());
+    in_parallel(request_.threads, parts.size(),
+                [&](std::size_t key) { add(static_cast<int>(key), parts[key]); });
+    for (Part& part : parts) {
+      std::move(part.groups.begin(), part.groups.end(), std::back_inserter(space_.groups));
+      space_.candidates += part.candidates;
+      space_.bounded += part.bounded;
+      space_.rejected.merge(part.rejected);
+    }
+  }
+
   void sort_by_bound() {
     std::stable_sort(
         space_.groups.begin(), space_.groups.end(),
         [](const CandidateGroup& a, const CandidateGroup& b) { return a.bound < b.bound; });
   }
 
-  void add_others(int key, const Incumbents& known) {
+  void add_others(int key, const Incumbents& known, Part& part) const {
     const SearchKey& of = space_.keys[static_cast<std::size_t>(key)];
     const int inner = of.devices_per_rank();
     const int multiple = replicas_multiple(of.others, of.tensor);
@@ -134,10 +162,10 @@ class Enumeration {
         }
         group.devices = replica * d;
         if (losing(costs, group, known)) {
-          space_.candidates += group.candidates;
-          space_.bounded += group.candidates;
+          part.candidates += group.candidates;
+          part.bounded += group.candidates;
         } else {
-          add_group(group);
+          add_group(group, part);
         }
       }
     }
@@ -240,28 +268,32 @@ class Enumeration {
     const int length = length_on(cluster.device.name);
     for (const int b :
          micro_batch_sizes(inputs_, request_, cluster.device.name, tensor, others, length, mode)) {
-      SearchKey key{device,
-                    tensor,
-                    others,
-                    mode,
-                    b,
-                    sum_sections(*inputs_.profile, cluster.spec, cluster.device.name, tensor, b,
-                                 length, mode, others),
-                    degrees_why_not(cluster, tensor, others.context),
-                    false,
-                    nullptr};
-      if (key.why_not.empty()) key.why_not = key.sums.why_not;
-      key.splitting_may_pay =
-          key.why_not.empty() && key.sums.split_work.back() < key.sums.work.back();
-      if (key.why_not.empty() && last_rank_may_keep_ && mode != "none") {
-        key.kept = std::make_shared<const SectionSums>(sum_sections(*inputs_.profile, cluster.spec,
-                                                                    cluster.device.name, tensor, b,
-                                                                    length, "none", others));
-        if (!key.kept->why_not.empty()) key.kept.reset();  // and no such schedule has prices
-      }
+      SearchKey key;
+      key.device = device;
+      key.tensor = tensor;
+      key.others = others;
+      key.recompute = mode;
+      key.micro_batch_size = b;
       space_.keys.push_back(std::move(key));
-      add_groups(static_cast<int>(space_.keys.size()) - 1);
     }
+  }
+
+  void sum_up(int index) {
+    SearchKey& key = space_.keys[static_cast<std::size_t>(index)];
+    const DeviceCluster& cluster = space_.devices[static_cast<std::size_t>(key.device)];
+    const auto sums_in_mode = [&](const std::string& mode) {
+      const std::string& name = cluster.device.name;
+      return sum_sections(*inputs_.profile, cluster.spec, name, key.tensor, key.micro_batch_size,
+                          length_on(name), mode, key.others);
+    };
+    key.sums = sums_in_mode(key.recompute);
+    key.why_not = degrees_why_not(cluster, key.tensor, key.others.context);
+    if (key.why_not.empty()) key.why_not = key.sums.why_not;
+    if (!key.why_not.empty()) return;
+    key.splitting_may_pay = key.sums.split_work.back() < key.sums.work.back();
+    if (!last_rank_may_keep_ || key.recompute == "none") return;
+    key.kept = std::make_shared<const SectionSums>(sums_in_mode("none"));
+    if (!key.kept->why_not.empty()) key.kept.reset();  // and no such schedule has prices
   }
 
   [[nodiscard]] std::size_t choices_of(int key, int pipeline) const {
@@ -273,7 +305,7 @@ class Enumeration {
     return shardings_of_key(space_, request_, key, pipeline, data).size();
   }
 
-  void add_groups(int key) {
+  void add_groups(int key, Part& part) const {
     const SearchKey& of = space_.keys[static_cast<std::size_t>(key)];
     const int inner = of.devices_per_rank();
     const int multiple = replicas_multiple(of.others, of.tensor);
@@ -288,24 +320,24 @@ class Enumeration {
         group.pipeline = p;
         group.data = d;
         group.candidates = candidates_of(request_, of, schedules, shardings_of(key, p, d), p, d);
-        add_group(group);
+        add_group(group, part);
       }
     }
   }
 
-  void add_group(CandidateGroup group) {
+  void add_group(CandidateGroup group, Part& part) const {
     const SearchKey& key = space_.keys[static_cast<std::size_t>(group.key)];
     const Plan plan = plan_of(space_, request_, group);
     const ReplicaLoad load = first_load(plan);
     const bool pinned = request_.pins.micro_batch_size.has_value();
     if (group.candidates == 0 || (load.full == 0 && !pinned)) return;
-    space_.candidates += group.candidates;
+    part.candidates += group.candidates;
     if (!key.why_not.empty()) {
-      space_.rejected.add(key.why_not, group.candidates, plan);
+      part.rejected.add(key.why_not, group.candidates, plan);
       return;
     }
     if (const std::string why = why_no_experts(key, group, plan); !why.empty()) {
-      space_.rejected.add(why, group.candidates, plan);
+      part.rejected.add(why, group.candidates, plan);
       return;
     }
     group.bound = bound_of(costs_of(key), group.pipeline, load.full);
@@ -317,12 +349,12 @@ class Enumeration {
     group.replay_size = std::int64_t{group.pipeline} * load.micro_batches;
     if (group.least_memory > cluster.device.memory) {
       const Bytes over = group.least_memory - cluster.device.memory;
-      space_.rejected.add({"parameters, gradients and optimizer state alone over memory",
-                           group.candidates, over, over, ""},
-                          group.candidates, plan);
+      part.rejected.add({"parameters, gradients and optimizer state alone over memory",
+                         group.candidates, over, over, ""},
+                        group.candidates, plan);
       return;
     }
-    space_.groups.push_back(group);
+    part.groups.push_back(std::move(group));
   }
 
   // Of the group's placements one that is possible counts.

@@ -80,7 +80,7 @@ void GroupQueue::run() {
   in_parallel(request_.threads, threads, [&](std::size_t thread) { work(thread == 0); });
   if (merged_ == space_.groups.size()) return;
   tally_.complete = false;
-  for (auto& [group, result] : waiting_) merge(std::move(result));
+  for (auto& [group, waiting] : waiting_) merge(waiting.result);
 }
 
 void GroupQueue::work(bool leads) {
@@ -114,21 +114,28 @@ std::optional<GroupQueue::Task> GroupQueue::take() {
   const std::size_t known_to = task < behind(task) ? 0 : task_groups_[task - behind(task)] + 1;
   handed_in_.wait(lock, [&] { return ended_ || merged_ >= known_to; });
   const auto known = version_of(known_to);
-  for (; next_ < space_.groups.size() && !ended_; ++next_) {
+  skip_what_loses(known->incumbents);
+  if (ended_ || next_ == space_.groups.size()) return std::nullopt;
+  task_groups_.push_back(next_);
+  return Task{next_++, known};
+}
+
+// Most groups of a large space lose: they are counted as one result.
+void GroupQueue::skip_what_loses(const Incumbents& known) {
+  if (!request_.bounds || ended_) return;
+  const std::size_t first = next_;
+  GroupResult skipped;
+  for (; next_ < space_.groups.size(); ++next_) {
     const CandidateGroup& group = space_.groups[next_];
-    const Incumbents& incumbents = known->incumbents;
-    if (!request_.bounds ||
-        (!incumbents.is_beyond_limit(group.bound) &&
-         incumbents.may_matter(group.bound, group.devices, group.least_memory))) {
-      task_groups_.push_back(next_);
-      return Task{next_++, known};
+    if (!known.is_beyond_limit(group.bound) &&
+        known.may_matter(group.bound, group.devices, group.least_memory)) {
+      break;
     }
-    GroupResult skipped;
-    skipped.bounded = group.candidates;
-    waiting_.emplace(next_, std::move(skipped));
-    merge_waiting();
+    skipped.bounded += group.candidates;
   }
-  return std::nullopt;
+  if (next_ == first) return;
+  waiting_.emplace(first, Waiting{next_ - first, std::move(skipped)});
+  merge_waiting();
 }
 
 // The newest after at most so many groups. What tasks know only grows from one to the next.
@@ -138,21 +145,27 @@ std::shared_ptr<const KnownPlans> GroupQueue::version_of(std::size_t groups) {
 }
 
 void GroupQueue::hand_in(std::size_t group, GroupResult result) {
+  std::vector<Waiting> merged;  // freed when others may go on
   const std::scoped_lock lock(mutex_);
-  waiting_.emplace(group, std::move(result));
-  merge_waiting();
+  waiting_.emplace(group, Waiting{1, std::move(result)});
+  merged = merge_waiting();
 }
 
-void GroupQueue::merge_waiting() {
+std::vector<GroupQueue::Waiting> GroupQueue::merge_waiting() {
+  std::vector<Waiting> merged;
   while (!waiting_.empty() && waiting_.begin()->first == merged_) {
-    merge(std::move(waiting_.begin()->second));
+    Waiting& first = merged.emplace_back(std::move(waiting_.begin()->second));
     waiting_.erase(waiting_.begin());
-    tally_.done += space_.groups[merged_++].candidates;
+    merge(first.result);
+    for (std::size_t i = 0; i < first.groups; ++i) {
+      tally_.done += space_.groups[merged_++].candidates;
+    }
   }
-  handed_in_.notify_all();
+  if (!merged.empty()) handed_in_.notify_all();
+  return merged;
 }
 
-void GroupQueue::merge(GroupResult result) {
+void GroupQueue::merge(GroupResult& result) {
   tally_.bounded += result.bounded;
   tally_.evaluated += static_cast<std::int64_t>(result.found.size());
   tally_.rejected.merge(result.rejected);

@@ -81,9 +81,16 @@ class GroupQueue {
 
   void work(bool leads);
   std::optional<Task> take();
+  // Of one group that was searched, or of several in a row that were left out.
+  struct Waiting {
+    std::size_t groups = 1;
+    GroupResult result;
+  };
+
+  void skip_what_loses(const Incumbents& known);
   void hand_in(std::size_t group, GroupResult result);
-  void merge_waiting();
-  void merge(GroupResult result);
+  std::vector<Waiting> merge_waiting();
+  void merge(GroupResult& result);
   void push_version(std::size_t groups);
   std::shared_ptr<const KnownPlans> version_of(std::size_t groups);
   void report();
@@ -99,11 +106,11 @@ class GroupQueue {
   std::mutex turn_;   // held by the thread that takes the next task
   std::mutex mutex_;  // for all below, and the tally
   std::condition_variable handed_in_;
-  std::size_t next_ = 0, merged_ = 0;           // groups
-  std::vector<std::size_t> task_groups_;        // those that were not skipped
-  std::map<std::size_t, GroupResult> waiting_;  // for one before them
-  std::deque<Version> versions_;                // ascending; none that nobody needs any more
-  bool ended_ = false;                          // by the progress, or since a thread failed
+  std::size_t next_ = 0, merged_ = 0;       // groups
+  std::vector<std::size_t> task_groups_;    // those that were not skipped
+  std::map<std::size_t, Waiting> waiting_;  // for one before them, by the first group
+  std::deque<Version> versions_;            // ascending; none that nobody needs any more
+  bool ended_ = false;                      // by the progress, or since a thread failed
 };
 
 }  // namespace penstock
