@@ -80,27 +80,39 @@ CutBudget budget_of(const PlanInputs& inputs, const SearchRequest& request, cons
   return budget;
 }
 
-// `leaders`: to be beaten, or null.
-std::vector<Found> improved_from(const PlanInputs& inputs, const SearchRequest& request,
-                                 const std::vector<Plan>& plans, const Incumbents* leaders,
-                                 AskedToStop& asked_to_stop) {
-  std::vector<std::optional<Found>> better(plans.size());
-  in_parallel(request.threads, plans.size(), [&](std::size_t i) {
-    if (asked_to_stop()) return;
-    CutBudget budget = budget_of(inputs, request, plans[i]);
-    if (leaders != nullptr) {
-      budget.to_beat = leaders->to_lead(plans[i].devices(), request.sizes.size());
-      if (request.faster_than) {  // a leader above the limit is not the one to be beaten
-        budget.to_beat = std::min(budget.to_beat.value_or(Duration::max()), *request.faster_than);
-      }
-    }
-    better[i] = improve_cuts(inputs, plans[i], budget);
+// `improved(i)`: the i-th of so many plans with better cuts, if it can run; in their order.
+template <class Improved>
+std::vector<Found> all_improved(const SearchRequest& request, std::size_t plans, Improved improved,
+                                AskedToStop& asked_to_stop) {
+  std::vector<std::optional<Found>> better(plans);
+  in_parallel(request.threads, plans, [&](std::size_t i) {
+    if (!asked_to_stop()) better[i] = improved(i);
   });
   std::vector<Found> found;
   for (auto& one : better) {
     if (one) found.push_back(std::move(*one));
   }
   return found;
+}
+
+// What beats none of `leaders` is given up early.
+std::optional<Found> improved_to_lead(const PlanInputs& inputs, const SearchRequest& request,
+                                      const Plan& plan, const Incumbents& leaders) {
+  CutBudget budget = budget_of(inputs, request, plan);
+  budget.to_beat = leaders.to_lead(plan.devices(), request.sizes.size());
+  if (request.faster_than) {  // a leader above the limit is not the one to be beaten
+    budget.to_beat = std::min(budget.to_beat.value_or(Duration::max()), *request.faster_than);
+  }
+  return improve_cuts(inputs, plan, budget);
+}
+
+std::optional<Found> improved_within_its_memory(const PlanInputs& inputs,
+                                                const SearchRequest& request, const Plan& plan) {
+  const EvaluatedPlan evaluated = evaluate(inputs, plan);
+  if (evaluated.why_not) return std::nullopt;
+  CutBudget budget = budget_of(inputs, request, plan);
+  budget.memory = evaluated.evaluation.peak_memory();
+  return improve_cuts(inputs, plan, budget);
 }
 
 // Under every automatic schedule that may be searched and has the same placement.
@@ -152,29 +164,31 @@ void lead_by_cuts(const PlanInputs& inputs, const SearchRequest& request, Improv
     }
     if (batch.size() < kImprovedAtOnce && next < contenders.size()) continue;
     if (asked_to_stop()) return;
-    for (const Found& better : improved_from(inputs, request, batch, &leaders, asked_to_stop)) {
+    const auto improved_one = [&](std::size_t i) {
+      return improved_to_lead(inputs, request, batch[i], leaders);
+    };
+    for (const Found& better : all_improved(request, batch.size(), improved_one, asked_to_stop)) {
       leaders.add(better);
     }
     batch.clear();
   }
 }
 
+// All together: the last one of either kind alone would leave threads without work.
 void lead_by_whole_searches(const PlanInputs& inputs, const SearchRequest& request,
-                            const std::vector<Plan>& plans, Incumbents& leaders,
-                            AskedToStop& asked_to_stop) {
+                            const std::vector<Plan>& plans, const std::vector<Plan>& within,
+                            Incumbents& leaders, AskedToStop& asked_to_stop) {
   if (asked_to_stop()) return;
-  for (const Found& better : improved_from(inputs, request, plans, nullptr, asked_to_stop)) {
+  const auto improved_one = [&](std::size_t i) {
+    if (i >= plans.size()) {
+      return improved_within_its_memory(inputs, request, within[i - plans.size()]);
+    }
+    return improve_cuts(inputs, plans[i], budget_of(inputs, request, plans[i]));
+  };
+  const std::size_t all = plans.size() + within.size();
+  for (const Found& better : all_improved(request, all, improved_one, asked_to_stop)) {
     leaders.add(better);
   }
-}
-
-void lead_within_its_memory(const PlanInputs& inputs, const SearchRequest& request,
-                            const Plan& plan, Incumbents& leaders) {
-  const EvaluatedPlan evaluated = evaluate(inputs, plan);
-  if (evaluated.why_not) return;
-  CutBudget budget = budget_of(inputs, request, plan);
-  budget.memory = evaluated.evaluation.peak_memory();
-  if (const auto better = improve_cuts(inputs, plan, budget)) leaders.add(*better);
 }
 
 void lead_arranged(const PlanInputs& inputs, const SearchRequest& request, std::vector<Found> known,
@@ -194,7 +208,7 @@ void lead_arranged(const PlanInputs& inputs, const SearchRequest& request, std::
     left -= work_of(one.plan);
     add_arranged(request, one.plan, plans);
   }
-  lead_by_whole_searches(inputs, request, plans, leaders, asked_to_stop);
+  lead_by_whole_searches(inputs, request, plans, {}, leaders, asked_to_stop);
 }
 
 }  // namespace penstock

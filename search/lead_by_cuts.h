@@ -32,15 +32,12 @@ void lead_by_cuts(const PlanInputs& inputs, const SearchRequest& request, Improv
                   const std::vector<Contender>& contenders, Incumbents& leaders,
                   AskedToStop& asked_to_stop);
 
-// A whole search for better cuts for each of `plans`, which gives nothing up early.
-void lead_by_whole_searches(const PlanInputs& inputs, const SearchRequest& request,
-                            const std::vector<Plan>& plans, Incumbents& leaders,
-                            AskedToStop& asked_to_stop);
-
-// The same of one plan by cuts that need no more memory than its own: so the fastest plan within a
+// A whole search for better cuts for each of `plans`, which gives nothing up early; and one for
+// each of `within` by cuts that need no more memory than its own: so the fastest plan within a
 // budget of memory is improved, and what is found that way may differ.
-void lead_within_its_memory(const PlanInputs& inputs, const SearchRequest& request,
-                            const Plan& plan, Incumbents& leaders);
+void lead_by_whole_searches(const PlanInputs& inputs, const SearchRequest& request,
+                            const std::vector<Plan>& plans, const std::vector<Plan>& within,
+                            Incumbents& leaders, AskedToStop& asked_to_stop);
 
 // The few fastest of `known` under automatic schedules, and the first few contenders that have one,
 // with as many tries as a plan that is kept gets: cuts that are good in one placement are good for

@@ -146,13 +146,12 @@ void lead_in_family(const PlanInputs& inputs, const SearchRequest& request,
     } else {
       const std::vector<Contender> contenders =
           contenders_of_family(inputs, pinned, leader, leaders, asked_to_stop);
-      lead_by_whole_searches(inputs, pinned, first_of(contenders, leader, whole), leaders,
-                             asked_to_stop);
+      std::vector<Plan> within;
       for (const Contender& one : contenders) {
-        if (is_leader_before_cuts(one.plan, leader) && !asked_to_stop()) {
-          lead_within_its_memory(inputs, pinned, one.plan, leaders);
-        }
+        if (is_leader_before_cuts(one.plan, leader)) within.push_back(one.plan);
       }
+      lead_by_whole_searches(inputs, pinned, first_of(contenders, leader, whole), within, leaders,
+                             asked_to_stop);
       lead_by_cuts(inputs, pinned, improved, contenders, leaders, asked_to_stop);
     }
     if (are_of_one_family(leaders.best().front().plan, leader)) return;
