@@ -196,9 +196,10 @@ class Pairs {
         levels_((stages_ + 1) / 2),
         sections_(sections),
         two_copies_(plan.copies() > 1) {
+    memory_.remember_states();
     ranks_.reserve(static_cast<std::size_t>(plan.pipeline));
     for (int rank = 0; rank < plan.pipeline; ++rank) {
-      ranks_.emplace_back(memory, static_cast<std::size_t>(rank));
+      ranks_.emplace_back(memory_, static_cast<std::size_t>(rank));
     }
   }
 
@@ -317,8 +318,8 @@ class Pairs {
     return cuts;
   }
 
-  const StageMemory& memory_;
-  int stages_;  // of one copy
+  StageMemory memory_;  // its own: what a run holds is asked for by every rank
+  int stages_;          // of one copy
   int levels_;
   int sections_;
   bool two_copies_;

@@ -37,7 +37,7 @@ class LoopSearch {
         rank_of_[static_cast<std::size_t>(stages[c])] = rank;
         chunk_of_[static_cast<std::size_t>(stages[c])] = c;
       }
-      ranks_.emplace_back(memory, rank);
+      ranks_.emplace_back(memory_, rank);
       peaks_.push_back(memory.fullest_peak(rank));
       room_ += (memory.capacity_of(stages[0]) - memory.reserve_of(stages[0])).count;
     }
@@ -45,6 +45,7 @@ class LoopSearch {
 
   FittingCuts run() {
     if (std::int64_t{stages_} * sections_ * sections_ > kMostRuns) return {std::nullopt, false};
+    memory_.remember_states();
     tabulate();
     cuts_.assign(1, 0);
     if (extend(0, room_)) return {std::move(cuts_)};
@@ -118,7 +119,7 @@ class LoopSearch {
     return low;
   }
 
-  const StageMemory& memory_;
+  StageMemory memory_;  // its own: what a run holds is asked for by every stage
   int stages_, sections_;
   std::vector<std::size_t> rank_of_, chunk_of_;  // by stage
   std::vector<RunTotals> ranks_;                 // of the stages so far
