@@ -113,6 +113,7 @@ class RankWalk {
   struct Peak {
     Packed packed;
     LiveCounts counts;
+    std::int64_t sum = 0;  // of all its counts: of two peaks only the larger can cover the other
   };
 
   void grow(std::vector<std::int32_t>& counts, std::uint64_t& packed, std::size_t chunk,
@@ -144,6 +145,7 @@ class RankWalk {
     return (((a | kTopBits) - b) & kTopBits) == kTopBits;
   }
   [[nodiscard]] bool covers(const Peak& a, const Peak& b) const {
+    if (a.sum < b.sum) return false;
     if (!packs_) return dominates(a.counts, b.counts);
     return covers(a.packed.stash, b.packed.stash) &&
            covers(a.packed.weight_stash, b.packed.weight_stash);
@@ -155,6 +157,7 @@ class RankWalk {
     if (!has_grown_) return;
     has_grown_ = false;
     current_.packed = packed_;
+    current_.sum = chunks_;
     if (!packs_) current_.counts = now_;  // else they are unpacked in the end
     for (std::size_t i = 0; i < peaks_.size(); ++i) {
       if (covers(peaks_[i], current_)) {
