@@ -119,6 +119,9 @@ class Enumeration {
     std::vector<Part> parts(space_.keys.size());
     in_parallel(request_.threads, parts.size(),
                 [&](std::size_t key) { add(static_cast<int>(key), parts[key]); });
+    std::size_t groups = 0;
+    for (const Part& part : parts) groups += part.groups.size();
+    space_.groups.reserve(groups);
     for (Part& part : parts) {
       std::move(part.groups.begin(), part.groups.end(), std::back_inserter(space_.groups));
       space_.candidates += part.candidates;
