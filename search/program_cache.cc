@@ -83,6 +83,25 @@ std::shared_ptr<const PreparedProgram> ProgramCache::prepared(
   return prepared_.keep(std::move(key), std::move(made), actions);
 }
 
+// Where there are none, empty lists are kept in their place.
+std::shared_ptr<const MeetingLists> ProgramCache::meetings(
+    const Plan& plan, const std::vector<PlanTie>& ties, bool recomputes,
+    const std::function<std::shared_ptr<const MeetingLists>()>& make) {
+  Key key{plan.schedule, numbers_of(plan, ties, recomputes)};
+  const auto unless_empty = [](std::shared_ptr<const MeetingLists> lists) {
+    return lists->ranks() > 0 ? std::move(lists) : nullptr;
+  };
+  {
+    const std::scoped_lock lock(mutex_);
+    if (auto kept = meetings_.find(key)) return unless_empty(std::move(kept));
+  }
+  auto made = make();
+  if (made == nullptr) made = std::make_shared<const MeetingLists>();
+  const std::size_t steps = made->steps.size();
+  const std::scoped_lock lock(mutex_);
+  return unless_empty(meetings_.keep(std::move(key), std::move(made), steps));
+}
+
 std::optional<bool> ProgramCache::deadlocks(const Plan& plan, const std::vector<PlanTie>& ties,
                                             bool recomputes,
                                             const std::function<std::optional<bool>()>& told) {

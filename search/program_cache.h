@@ -14,6 +14,7 @@
 #include "core/values/plan.h"
 #include "core/values/plan_file.h"
 #include "core/values/program.h"
+#include "simulator/meeting_lists.h"
 #include "simulator/steady_program.h"
 
 namespace penstock {
@@ -28,6 +29,9 @@ class ProgramCache {
   std::shared_ptr<const PreparedProgram> prepared(
       const Plan& plan, const std::vector<PlanTie>& ties, bool recomputes,
       const std::function<std::shared_ptr<const PreparedProgram>()>& make);
+  std::shared_ptr<const MeetingLists> meetings(
+      const Plan& plan, const std::vector<PlanTie>& ties, bool recomputes,
+      const std::function<std::shared_ptr<const MeetingLists>()>& make);
   // Whether the plan's transfers deadlock, which `told` tells the first time.
   std::optional<bool> deadlocks(const Plan& plan, const std::vector<PlanTie>& ties, bool recomputes,
                                 const std::function<std::optional<bool>()>& told);
@@ -62,6 +66,7 @@ class ProgramCache {
   std::mutex mutex_;
   Shelf<Program> programs_{kMostActions};
   Shelf<PreparedProgram> prepared_{kMostPrepared};
+  Shelf<MeetingLists> meetings_{kMostActions};
   std::map<Key, std::optional<bool>> deadlocks_;
 };
 

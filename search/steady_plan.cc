@@ -8,8 +8,10 @@
 
 #include "search/plan_program.h"
 #include "simulator/liveness.h"
+#include "simulator/meeting_lists.h"
 #include "simulator/merge_liveness.h"
 #include "simulator/schedules/schedules.h"
+#include "simulator/simulate_schedule.h"
 #include "simulator/stash_bytes.h"
 #include "simulator/waiting_receives.h"
 
@@ -42,6 +44,20 @@ class FewOfPlan {
   }
   [[nodiscard]] std::optional<SteadyProgram> program(const StagePrices& prices) const {
     return steady_program(many_, prepare_fewer(), prices, executor_);
+  }
+  // Where ranks meet for their transfers, however many micro-batches there are.
+  [[nodiscard]] std::optional<SteadySummary> met(const StagePrices& prices) const {
+    if (!ranks_meet(executor_)) return std::nullopt;
+    const auto made = [&] { return meeting_lists(many_, lower_fewer()); };
+    const auto lists =
+        programs_ == nullptr ? made() : programs_->meetings(plan_, ties_, recomputes_, made);
+    if (lists == nullptr) return std::nullopt;
+    const PlanSchedules schedules = schedules_of(plan_);
+    const LoweringOptions options = lowering_of(plan_, ties_, recomputes_, executor_);
+    const auto simulated =
+        simulate_meetings(schedules.pipelines, options, *lists, prices, executor_);
+    if (!simulated) return SteadySummary{true};
+    return SteadySummary{false, simulated->summary, simulated->work.steps};
   }
 
  private:
@@ -79,19 +95,25 @@ std::optional<SteadySummary> steady_summary(const Plan& plan, const std::vector<
                                             const ExecutorModel& executor, ProgramCache& programs) {
   const FewOfPlan few(plan, ties, recomputes, executor, &programs);
   if (!few.may_tell()) return std::nullopt;
+  if (auto met = few.met(prices)) return met;
   const auto deadlocks = few.deadlocks();
   if (!deadlocks) return std::nullopt;
   if (*deadlocks) return SteadySummary{true};
   const auto program = few.program(prices);
   if (!program) return std::nullopt;
-  return SteadySummary{false, program->summary()};
+  return SteadySummary{false, program->summary(), program->replayed};
 }
 
 std::optional<TimelineSummary> summary_by_few(const Plan& plan, const std::vector<PlanTie>& ties,
                                               bool recomputes, const StagePrices& prices,
                                               const ExecutorModel& executor) {
   const FewOfPlan few(plan, ties, recomputes, executor, nullptr);
-  if (!few.may_tell() || few.deadlocks() != false) return std::nullopt;
+  if (!few.may_tell()) return std::nullopt;
+  if (const auto met = few.met(prices)) {
+    // Those that deadlock are written out, to say who waits for whom.
+    return met->deadlocks ? std::nullopt : std::optional(met->summary);
+  }
+  if (few.deadlocks() != false) return std::nullopt;
   const auto program = few.program(prices);
   if (!program) return std::nullopt;
   return program->summary();
@@ -146,7 +168,7 @@ std::optional<Judged> judged_by_few(const Plan& plan, const std::vector<PlanTie>
     if (stash != peak_stash_bytes(steady->second(), prices)) return std::nullopt;
   }
   return Judged{steady->summary(), steady->idle(executor, plan.kinds()), std::move(*held),
-                std::move(stash)};
+                std::move(stash), steady->replayed};
 }
 
 }  // namespace penstock

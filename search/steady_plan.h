@@ -1,4 +1,5 @@
-// The general engine's replay of a plan of many micro-batches, from Programs of few.
+// The replay of a plan of many micro-batches from Programs of few, where transfers occupy more than
+// their sender: by the general engine, or, where ranks meet, of their lists (meeting_lists.h).
 #pragma once
 
 #include <optional>
@@ -21,6 +22,7 @@ namespace penstock {
 struct SteadySummary {
   bool deadlocks = false;  // its transfers wait for each other, and there is no summary
   TimelineSummary summary{};
+  std::int64_t replayed = 0;  // actions that were carried out one by one to tell this
 };
 std::optional<SteadySummary> steady_summary(const Plan& plan, const std::vector<PlanTie>& ties,
                                             bool recomputes, const StagePrices& prices,

@@ -25,7 +25,10 @@ ListsByRank::ListsByRank(const Program& program)
 
 PreparedProgram::PreparedProgram(Program of, const ExecutorModel& executor,
                                  std::int64_t micro_batches, std::int64_t reach)
-    : program(std::move(of)), graph(step_graph(program, executor)), lists(program) {
+    : ListedProgram(std::move(of), micro_batches, reach), graph(step_graph(program, executor)) {}
+
+ListedProgram::ListedProgram(Program of, std::int64_t micro_batches, std::int64_t reach)
+    : program(std::move(of)), lists(program) {
   number_on_rank.reserve(program.stages.size());
   stages_of_rank.resize(lists.of_rank.size());
   for (const Stage& stage : program.stages) {
@@ -49,11 +52,11 @@ ReplayedLists::ReplayedLists(std::shared_ptr<const PreparedProgram> prepared,
     : of(std::move(prepared)),
       timeline(simulate_by_worklist(of->program, of->graph, prices, executor)) {}
 
-RankPhases::RankPhases(const PreparedProgram& prepared, std::size_t rank,
-                       std::int64_t micro_batches, std::int64_t reach)
-    : prepared_(prepared),
-      list_(prepared.lists.of_rank[rank]),
-      rows_(prepared.stages_of_rank[rank] * kActionKinds) {
+RankPhases::RankPhases(const ListedProgram& listed, std::size_t rank, std::int64_t micro_batches,
+                       std::int64_t reach)
+    : listed_(listed),
+      list_(listed.lists.of_rank[rank]),
+      rows_(listed.stages_of_rank[rank] * kActionKinds) {
   note_rows();
   if (part(reach)) return;
   for (Row& row : rows_) row.phase = 0;
@@ -61,23 +64,23 @@ RankPhases::RankPhases(const PreparedProgram& prepared, std::size_t rank,
 }
 
 std::size_t RankPhases::row_of(const Action& action) const {
-  return prepared_.number_on_rank[action.stage.value] * std::size_t{kActionKinds} +
+  return listed_.number_on_rank[action.stage.value] * std::size_t{kActionKinds} +
          static_cast<std::size_t>(action.kind);
 }
 
 std::size_t RankPhases::phase_of(const Action& action) const { return rows_[row_of(action)].phase; }
 
 const RankPhases::Row& RankPhases::row_at(std::size_t position) const {
-  return rows_[row_of(prepared_.program.actions[list_[position]])];
+  return rows_[row_of(listed_.program.actions[list_[position]])];
 }
 
 void RankPhases::note_rows() {
   for (std::size_t i = 0; i < list_.size(); ++i) {
-    const Action& action = prepared_.program.actions[list_[i]];
+    const Action& action = listed_.program.actions[list_[i]];
     Row& row = rows_[row_of(action)];
-    row.last = prepared_.micro_batch_of(action);
+    row.last = listed_.micro_batch_of(action);
     if (row.count == 0) {
-      const Pipeline& pipeline = prepared_.pipeline_of(action);
+      const Pipeline& pipeline = listed_.pipeline_of(action);
       row.first = row.last;
       row.copies = pipeline.copies;
       row.all = pipeline.micro_batches / static_cast<std::uint32_t>(pipeline.copies);
@@ -120,7 +123,7 @@ std::int64_t RankPhases::advance(std::size_t position, std::int64_t window) cons
   return (row.descends() ? -window : window) / row.copies;
 }
 
-bool PreparedProgram::waits_within_phases(bool in_lists) const {
+bool ListedProgram::waits_within_phases(bool in_lists) const {
   const auto rank_of = [&](const Action& action) {
     return static_cast<std::size_t>(program.rank_of(action).value);
   };

@@ -29,14 +29,14 @@ struct ListPhase {
   std::int64_t each = 0;   // actions per micro-batch
 };
 
-struct PreparedProgram;
+struct ListedProgram;
 
 // Of one rank's list.
 class RankPhases {
  public:
   // `micro_batches`: of the pipeline. `reach`: how many of them what belongs to one phase may be
   // apart at most.
-  RankPhases(const PreparedProgram& prepared, std::size_t rank, std::int64_t micro_batches,
+  RankPhases(const ListedProgram& listed, std::size_t rank, std::int64_t micro_batches,
              std::int64_t reach);
 
   // In the order of the list.
@@ -64,16 +64,15 @@ class RankPhases {
   [[nodiscard]] std::size_t row_of(const Action& action) const;
   [[nodiscard]] const Row& row_at(std::size_t position) const;
 
-  const PreparedProgram& prepared_;
+  const ListedProgram& listed_;
   const std::vector<std::uint32_t>& list_;
   std::vector<Row> rows_;
   std::vector<ListPhase> phases_;
 };
 
-// What replays of a Program of few micro-batches have in common, whatever the prices.
-struct PreparedProgram {
+// A Program with its lists and their phases.
+struct ListedProgram {
   Program program;
-  StepGraph graph;
   ListsByRank lists;
   std::vector<std::uint32_t> number_in_copy;  // of micro-batches, from the first of their copy
   std::vector<std::size_t> number_on_rank;    // of stages, among those of the same rank
@@ -81,10 +80,9 @@ struct PreparedProgram {
   std::vector<RankPhases> phases;             // of every rank
 
   // `micro_batches` and `reach` as RankPhases takes them.
-  PreparedProgram(Program of, const ExecutorModel& executor, std::int64_t micro_batches,
-                  std::int64_t reach);
-  PreparedProgram(const PreparedProgram&) = delete;
-  PreparedProgram& operator=(const PreparedProgram&) = delete;
+  ListedProgram(Program of, std::int64_t micro_batches, std::int64_t reach);
+  ListedProgram(const ListedProgram&) = delete;
+  ListedProgram& operator=(const ListedProgram&) = delete;
 
   [[nodiscard]] std::int64_t micro_batch_of(const Action& action) const {
     return number_in_copy[action.micro_batch.value];
@@ -99,6 +97,14 @@ struct PreparedProgram {
   // Whether an action waits only for what belongs to the same phase, but for what stands before it
   // in its own list. `in_lists`: a receive stands in its rank's list as compute does.
   [[nodiscard]] bool waits_within_phases(bool in_lists) const;
+};
+
+// What replays of a Program of few micro-batches have in common, whatever the prices.
+struct PreparedProgram : ListedProgram {
+  StepGraph graph;
+
+  PreparedProgram(Program of, const ExecutorModel& executor, std::int64_t micro_batches,
+                  std::int64_t reach);
 };
 
 struct ReplayedLists {

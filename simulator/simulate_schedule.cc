@@ -14,6 +14,8 @@
 
 #include "core/values/error.h"
 #include "simulator/lower_pipeline.h"
+#include "simulator/meeting_lists.h"
+#include "simulator/meeting_replay.h"
 #include "simulator/program_tables.h"
 #include "simulator/replay.h"
 #include "simulator/rolled_attribution.h"
@@ -292,6 +294,21 @@ CountedSimulation simulate_schedule_counted(const std::vector<RolledInput>& pipe
   return {end.finish(replays.times, prices, executor), replays.work};
 }
 
+std::optional<CountedSimulation> simulate_meetings(const std::vector<RolledInput>& pipelines,
+                                                   const LoweringOptions& options,
+                                                   const MeetingLists& lists,
+                                                   const StagePrices& prices,
+                                                   const ExecutorModel& executor, bool jumps) {
+  const std::vector<PipelineInput> inputs = with_one_per_run(pipelines);
+  EndOfStep end(inputs, options);
+  const PriceTable table(end.tables(), prices, executor);
+  table.check_sum(static_cast<std::size_t>(lists.actions));
+  MeetingReplay replay(lists, end.tables(), table);
+  replay.jumps = jumps;
+  if (!replay.run()) return std::nullopt;
+  return CountedSimulation{end.finish(replay.times(), prices, executor), replay.work};
+}
+
 namespace {
 
 // With when every step ran, for `tell` to add to the result.
@@ -309,6 +326,7 @@ Result simulate_with_timelines(const std::vector<RolledInput>& pipelines,
   Timeline timeline;
   Result result;
   result.summary = end.finish(replays.times, prices, executor, &timeline);
+  result.work = replays.work;
   ExecutorModel copies;
   copies.host_link = executor.host_link;
   copies.transfer = executor.transfer;

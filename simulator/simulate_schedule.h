@@ -64,11 +64,18 @@ TimelineSummary simulate_schedule(const std::vector<RolledInput>& pipelines,
                                   const LoweringOptions& options, const StagePrices& prices,
                                   const ExecutorModel& executor);
 
+// How a replay went: compute actions that ran one by one, those that jumps went over; where ranks
+// meet, at each end of a transfer one more.
+struct ReplayWork {
+  std::int64_t steps = 0, skipped = 0, jumps = 0;
+};
+
 // The same with attribute_idle() of the Program's replay: idle time by cause of the ranks of the
 // first `attributed` pipelines.
 struct AttributedSimulation {
   TimelineSummary summary;
   std::vector<RankTime> ranks;
+  ReplayWork work{};
 };
 AttributedSimulation simulate_schedule_attributed(const std::vector<RolledInput>& pipelines,
                                                   const LoweringOptions& options,
@@ -81,6 +88,7 @@ AttributedSimulation simulate_schedule_attributed(const std::vector<RolledInput>
 struct TracedSimulation {
   TimelineSummary summary;
   std::vector<Duration> on_chain;
+  ReplayWork work{};
 };
 TracedSimulation simulate_schedule_traced(const std::vector<RolledInput>& pipelines,
                                           const LoweringOptions& options, const StagePrices& prices,
@@ -101,10 +109,6 @@ std::optional<RuledSimulation> simulate_by_rule(const std::vector<RolledInput>& 
                                                 const ExecutorModel& executor,
                                                 ReplayBuffers& buffers, int told = 1);
 
-// How a replay went: compute actions that ran one by one, those that jumps went over.
-struct ReplayWork {
-  std::int64_t steps = 0, skipped = 0, jumps = 0;
-};
 struct CountedSimulation {
   TimelineSummary summary;
   ReplayWork work;  // of all pipelines
@@ -115,5 +119,15 @@ CountedSimulation simulate_schedule_counted(const std::vector<RolledInput>& pipe
                                             const StagePrices& prices,
                                             const ExecutorModel& executor, ReplayBuffers& buffers,
                                             bool jumps = true);
+
+// The same where ranks meet for their transfers (ranks_meet()), by the lists of these pipelines'
+// Program. Nothing where transfers wait for each other for ever.
+struct MeetingLists;  // meeting_lists.h
+std::optional<CountedSimulation> simulate_meetings(const std::vector<RolledInput>& pipelines,
+                                                   const LoweringOptions& options,
+                                                   const MeetingLists& lists,
+                                                   const StagePrices& prices,
+                                                   const ExecutorModel& executor,
+                                                   bool jumps = true);
 
 }  // namespace penstock

@@ -17,6 +17,7 @@
 #include "simulator/events/executed_order.h"
 #include "simulator/liveness.h"
 #include "simulator/lower.h"
+#include "simulator/meeting_lists.h"
 #include "simulator/simulate.h"
 #include "simulator/simulate_schedule.h"
 #include "simulator/stash_bytes.h"
@@ -155,6 +156,23 @@ bool replay_rule_rolled_up(const Schedule& schedule, const LoweringOptions& opti
   return true;
 }
 
+// Likewise where ranks meet for their transfers. False where those deadlock, too.
+bool replay_meetings(const ManyMicroBatches& many, const LowerFewer& lower_fewer,
+                     const Schedule& schedule, const LoweringOptions& options,
+                     const ScheduleCosts& costs, const ExecutorModel& executor,
+                     ScheduleResult& result) {
+  if (!ranks_meet(executor)) return false;
+  const auto lists = meeting_lists(many, lower_fewer);
+  if (lists == nullptr) return false;
+  const auto met =
+      simulate_meetings({rolled_up(schedule, costs)}, options, *lists, costs.prices, executor);
+  if (!met) return false;
+  set_rolled_stash(result, schedule);
+  set_times(result, met->summary);
+  result.actions = lists->actions;
+  return true;
+}
+
 // Likewise by Programs of few micro-batches, for executors that the rolled-up replay does not know.
 // False when all of them have to be written out.
 bool replay_by_few(const Subject& subject, const Schedule& schedule, const ScheduleCosts& costs,
@@ -173,6 +191,10 @@ bool replay_by_few(const Subject& subject, const Schedule& schedule, const Sched
   many.unit *= shape.slices;  // a slice is an entry of its own
   many.most_at_once = schedule.micro_batches * (kMostReplayed / 2) /
                       lowered_actions(schedule, lowering_for(subject, costs, executor));
+  if (replay_meetings(many, lower_fewer, schedule, lowering_for(subject, costs, executor), costs,
+                      executor, result)) {
+    return true;
+  }
   const auto steady = steady_program(many, lower_fewer, costs.prices, executor);
   if (!steady) return false;
   set_rolled_stash(result, schedule);
