@@ -274,7 +274,7 @@ class Calibrator {
     fit.measured = run.step_time;
     fit.predicted = plan.evaluation.step_time;
     fit.left_out = left_out.evaluation.step_time;
-    fit.uncalibrated = cases_[i].uncalibrated;
+    fit.uncalibrated = cases_[i].neutral.evaluation.step_time;
     fit.measured_memory = run.peak_memory;
     fit.predicted_memory = plan.evaluation.peak_memory();
     fit.left_out_memory = left_out.evaluation.peak_memory();

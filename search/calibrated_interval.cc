@@ -34,8 +34,8 @@ struct Moved {
 
 class Gradient {
  public:
-  Gradient(const PlanInputs& inputs, const Plan& plan, const Program& program, Duration step)
-      : inputs_(inputs), plan_(plan), program_(program), step_(ns(step)) {}
+  Gradient(const PlanInputs& inputs, const EvaluatedPlan& evaluated)
+      : inputs_(inputs), evaluated_(evaluated), step_(ns(evaluated.evaluation.step_time)) {}
 
   // Of the logarithm of the step time.
   [[nodiscard]] std::array<double, kStepTerms> of_log() const {
@@ -57,7 +57,7 @@ class Gradient {
     more.factors.small_kernels = small_kernels;
     more.memory = {};
     const ModelProfile profile = calibrated_profile(*inputs_.profile, more);
-    return {repriced_step(program_, plan_, profile, *inputs_.cluster, inputs_.executor),
+    return {repriced_step(evaluated_, profile, *inputs_.cluster, inputs_.executor),
             0.01 * std::max(factor, 1e-3)};
   }
 
@@ -65,15 +65,14 @@ class Gradient {
     constexpr Duration kMore{100'000};
     ExecutorModel executor = inputs_.executor;
     executor.*cost += kMore;
-    return {repriced_step(program_, plan_, *inputs_.profile, *inputs_.cluster, executor),
-            ns(kMore)};
+    return {repriced_step(evaluated_, *inputs_.profile, *inputs_.cluster, executor), ns(kMore)};
   }
 
   [[nodiscard]] Moved with_transfers() const {
     constexpr double kMore = 0.05;
     ClusterSpec cluster = *inputs_.cluster;
     cluster.calibration->factors.transfer += kMore;
-    return {repriced_step(program_, plan_, *inputs_.profile, cluster, inputs_.executor), kMore};
+    return {repriced_step(evaluated_, *inputs_.profile, cluster, inputs_.executor), kMore};
   }
 
   [[nodiscard]] Moved moved_by(std::size_t term) const {
@@ -95,8 +94,7 @@ class Gradient {
   }
 
   const PlanInputs& inputs_;
-  const Plan& plan_;
-  const Program& program_;
+  const EvaluatedPlan& evaluated_;
   double step_;
 };
 
@@ -146,18 +144,20 @@ double nine_of_ten(int degrees) {
   return 1.645 + 1.524 / n + 1.42 / (n * n) + 0.86 / (n * n * n);
 }
 
-std::optional<CalibratedInterval> calibrated_interval(const PlanInputs& inputs, const Plan& plan,
-                                                      const Program& program, Duration step_time) {
+std::optional<CalibratedInterval> calibrated_interval(const PlanInputs& inputs,
+                                                      const EvaluatedPlan& evaluated) {
+  const Plan& plan = evaluated.plan;
   const auto& calibration = inputs.cluster->calibration;
-  if (!calibration || !calibration->posterior || step_time <= Duration{}) return {};
+  if (!calibration || !calibration->posterior || evaluated.evaluation.step_time <= Duration{}) {
+    return {};
+  }
   for (const std::string& type : plan.device_types()) {
     if (type != calibration->device) return {};
   }
   const Posterior& posterior = *calibration->posterior;
   CalibratedInterval interval;
   double variance = posterior.run_to_run * posterior.run_to_run;
-  variance +=
-      variance_of(posterior.covariance, Gradient(inputs, plan, program, step_time).of_log());
+  variance += variance_of(posterior.covariance, Gradient(inputs, evaluated).of_log());
   variance += variance_of_news(posterior, inputs.profile->name, plan, interval.notes);
   interval.half_width = nine_of_ten(posterior.degrees) * std::sqrt(variance);
   return interval;

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "core/values/program.h"
 #include "search/evaluate.h"
 
 namespace penstock {
@@ -19,8 +18,8 @@ struct CalibratedInterval {
 
 // Of a plan that is priced with the calibration of its cluster; nothing when that one says nothing
 // of it: another device type, or a file of an older version.
-std::optional<CalibratedInterval> calibrated_interval(const PlanInputs& inputs, const Plan& plan,
-                                                      const Program& program, Duration step_time);
+std::optional<CalibratedInterval> calibrated_interval(const PlanInputs& inputs,
+                                                      const EvaluatedPlan& evaluated);
 
 // The 95th percentile of Student's t: nine of ten lie between it and its negative.
 double nine_of_ten(int degrees);

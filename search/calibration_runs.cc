@@ -1,9 +1,10 @@
 // What a calibration predicts of measured runs, for any terms that the fit tries.
 //
-// Every run is planned once with neutral terms; its Program does not depend on the terms, so a
-// trial only prices it again (repriced_step). Runs are weighted by the inverse of their variance:
-// the spread between runs of one setting, which is assumed, and the spread of the run's own steps,
-// by its number of steps. Weights are scaled to a mean of one, so that priors keep their strength.
+// Every run is planned once with neutral terms; the order of its actions does not depend on them,
+// so a trial only prices it again (repriced_step). Runs are weighted by the inverse of their
+// variance: the spread between runs of one setting, which is assumed, and the spread of the run's
+// own steps, by its number of steps. Weights are scaled to a mean of one, so that priors keep their
+// strength.
 #include "search/calibration_runs.h"
 
 #include <algorithm>
@@ -51,7 +52,7 @@ EvaluatedPlan CalibrationRuns::evaluated(const MeasuredRun& run, const ModelProf
   calibration.memory = memory;
   const ClusterSpec cluster = calibrated_cluster(cluster_, calibration);
   const ModelProfile profile = calibrated_profile(model, calibration);
-  return evaluate_in_full({&profile, &cluster, calibration.executor, std::nullopt}, run.plan);
+  return evaluate({&profile, &cluster, calibration.executor, std::nullopt}, run.plan);
 }
 
 CalibrationRun CalibrationRuns::case_of(const MeasuredRun& run, const ModelProfile& profile) const {
@@ -63,18 +64,13 @@ CalibrationRun CalibrationRuns::case_of(const MeasuredRun& run, const ModelProfi
   }
   EvaluatedPlan plan = evaluated(run, profile, neutral_values(), {});
   // Over memory is priced all the same: it did run.
-  if (plan.why_not && plan.program.actions.empty()) refuse(run, plan.why_not->reason);
+  if (plan.why_not && plan.evaluation.ranks.empty()) refuse(run, plan.why_not->reason);
+  // What is on the host tells nothing of bytes per parameter.
+  MemoryRun memory = memory_run(plan.evaluation, profile.training,
+                                run.plan.offload_optimizer ? std::nullopt : run.peak_memory);
   const double spread = ns(run.step_spread) / ns(run.step_time);
   const double weight = 1.0 / (kRunToRun * kRunToRun + spread * spread / run.count);
-  return {&run,
-          &profile,
-          std::move(plan.program),
-          std::move(plan.prices),
-          plan.evaluation.step_time,
-          memory_run(plan.evaluation, profile.training,
-                     // what is on the host tells nothing of bytes per parameter
-                     run.plan.offload_optimizer ? std::nullopt : run.peak_memory),
-          weight};
+  return {&run, &profile, std::move(plan), std::move(memory), weight};
 }
 
 Calibration CalibrationRuns::calibration_of(const CalibrationValues& values) const {
@@ -108,19 +104,18 @@ std::vector<double> CalibrationRuns::step_times(const CalibrationValues& values)
   times.reserve(cases_.size());
   for (const CalibrationRun& each : cases_) {
     const auto model = std::find(models_.begin(), models_.end(), each.profile) - models_.begin();
-    times.push_back(
-        ns(repriced_step(each.program, each.run->plan, profiles[static_cast<std::size_t>(model)],
-                         cluster, calibration.executor)));
+    times.push_back(ns(repriced_step(each.neutral, profiles[static_cast<std::size_t>(model)],
+                                     cluster, calibration.executor)));
   }
   return times;
 }
 
 MeasuredReduction reduction_of(const CalibrationRun& of) {
   MeasuredReduction largest;
-  for (int s = 0; s < of.prices.stages; ++s) {
-    const StepPrice& step = of.prices.step[static_cast<std::size_t>(s)];
-    largest.time =
-        std::max(largest.time, ns(price_alone(of.prices, ActionKind::kReduceGradient, {s})));
+  for (int s = 0; s < of.neutral.prices.stages; ++s) {
+    const StepPrice& step = of.neutral.prices.step[static_cast<std::size_t>(s)];
+    largest.time = std::max(largest.time,
+                            ns(price_alone(of.neutral.prices, ActionKind::kReduceGradient, {s})));
     largest.gradient_bytes =
         std::max(largest.gradient_bytes, static_cast<double>(step.gradients.count));
   }

@@ -21,9 +21,7 @@ namespace penstock {
 struct CalibrationRun {
   const MeasuredRun* run = nullptr;
   const ModelProfile* profile = nullptr;
-  Program program;
-  StagePrices prices;       // with neutral terms
-  Duration uncalibrated{};  // predicted with those
+  EvaluatedPlan neutral;  // with neutral terms
   MemoryRun memory;
   double weight = 1.0;
 };

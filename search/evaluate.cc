@@ -137,7 +137,7 @@ Judged judged(const PreparedPlan& prepared, const PlanSchedules& schedules,
       schedules.pipelines, options, result.prices, executor, buffers, result.plan.kinds());
   return {std::move(simulated.summary), std::move(simulated.ranks),
           prepared.kind->is_automatic() ? liveness_of(schedules) : liveness_of_kinds(result.plan),
-          stash_of(schedules.pipelines, result.prices)};
+          stash_of(schedules.pipelines, result.prices), simulated.work.steps};
 }
 
 // Works out everything that follows from the schedules.
@@ -191,15 +191,7 @@ void use_calibrated_interval(const PlanInputs& inputs, PriceBasis& basis, Evalua
   const auto& calibration = inputs.cluster->calibration;
   if (!calibration || !calibration->posterior || result.evaluation.ranks.empty()) return;
   Evaluation& evaluation = result.evaluation;
-  // Terms are moved on the written-out Program, which a replay of rolled-up lists leaves empty.
-  const bool rolled_up = result.program.actions.empty();
-  const Program written =
-      rolled_up
-          ? program_of(schedules_of(result.plan),
-                       lowering_of(result.plan, result.ties, result.recomputes, inputs.executor))
-          : Program();
-  const auto calibrated = calibrated_interval(
-      inputs, result.plan, rolled_up ? written : result.program, evaluation.step_time);
+  const auto calibrated = calibrated_interval(inputs, result);
   if (!calibrated) return;
   const double rest = basis.interval.above * basis.interval.above -
                       basis.before_calibration * basis.before_calibration;
@@ -369,7 +361,7 @@ std::optional<Judged> judged(const PlanFile& file) {
   AttributedSimulation simulated = simulate_schedule_attributed(
       rolled.schedules.pipelines, rolled.options, file.prices, file.executor, buffers);
   return Judged{std::move(simulated.summary), std::move(simulated.ranks), liveness_of(file.plan),
-                stash_of(rolled.schedules.pipelines, file.prices)};
+                stash_of(rolled.schedules.pipelines, file.prices), simulated.work.steps};
 }
 
 }  // namespace

@@ -245,13 +245,18 @@ Json write_plan_rolled_up(const PlanFile& file) {
 
 TimelineSummary rolled_summary(const PlanFile& file, const StagePrices& prices,
                                const ExecutorModel& executor) {
-  const RolledFile rolled = rolled_file(file);
+  return rolled_summary(file.plan, file.ties, takes_recompute_time(file.prices), prices, executor);
+}
+
+TimelineSummary rolled_summary(const Plan& plan, const std::vector<PlanTie>& ties, bool recomputes,
+                               const StagePrices& prices, const ExecutorModel& executor) {
+  const PlanSchedules schedules = schedules_of(plan);
+  const LoweringOptions options = lowering_of(plan, ties, recomputes, executor);
   if (can_simulate_schedule(executor)) {
-    return simulate_schedule(rolled.schedules.pipelines, rolled.options, prices, executor);
+    return simulate_schedule(schedules.pipelines, options, prices, executor);
   }
-  const auto few = summary_by_few(file.plan, file.ties, rolled.options.recompute, prices, executor);
-  if (few) return *few;
-  return simulate_summary(program_of(rolled.schedules, rolled.options), prices, executor);
+  if (const auto few = summary_by_few(plan, ties, recomputes, prices, executor)) return *few;
+  return simulate_summary(program_of(schedules, options), prices, executor);
 }
 
 }  // namespace penstock

@@ -45,6 +45,9 @@ std::int64_t actions_of(const PlanFile& file);
 // With other prices and another executor that issues in the same order.
 TimelineSummary rolled_summary(const PlanFile& file, const StagePrices& prices,
                                const ExecutorModel& executor);
+// Of any plan whose order is its schedule's.
+TimelineSummary rolled_summary(const Plan& plan, const std::vector<PlanTie>& ties, bool recomputes,
+                               const StagePrices& prices, const ExecutorModel& executor);
 // The same plan with so few micro-batches that its Program is there, in the same order, and with
 // the next number of them; `steps` from the first it is back at its own.
 PlanFile with_few_micro_batches(const PlanFile& file);
