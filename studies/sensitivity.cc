@@ -13,7 +13,9 @@
 #include "report/reasons.h"
 #include "search/evaluation.h"
 #include "search/rolled_program.h"
+#include "simulator/meeting_lists.h"
 #include "simulator/simulate.h"
+#include "simulator/simulate_schedule.h"
 #include "studies/change_cluster.h"
 #include "studies/compute_sensitivity.h"
 #include "studies/memory_sensitivity.h"
@@ -75,17 +77,24 @@ void ask_transfers(const PlanFile& file, Duration now, Sensitivities& all) {
 // The same layout; where it does not run, with its cuts chosen anew.
 Outcome evaluated(std::string change, const PlanFile& file, const Question& question,
                   const Scenario& scenario, Duration now, Plan plan) {
-  EvaluatedPlan result = evaluate_in_full(question.inputs(), plan);
+  const bool slows = !(scenario == Scenario{});
+  const auto work_out = [&] {
+    return slows ? evaluate_in_full(question.inputs(), plan) : evaluate(question.inputs(), plan);
+  };
+  EvaluatedPlan result = work_out();
   const bool as_cut = !result.why_not;
   if (!as_cut) {
     const Rejection why = *result.why_not;
     plan.cuts.clear();
-    result = evaluate_in_full(question.inputs(), plan);
+    result = work_out();
     if (result.why_not) return refused(std::move(change), reason_text(why));
   }
-  const StagePrices prices = slowed_if_asked(std::move(result.prices), result.program, scenario);
-  const Duration step =
-      step_time_of(simulate_summary(result.program, prices, question.executor), question.executor);
+  Duration step = result.evaluation.step_time;
+  if (slows) {
+    const StagePrices prices = slowed(std::move(result.prices), result.program, scenario);
+    step = step_time_of(simulate_summary(result.program, prices, question.executor),
+                        question.executor);
+  }
   Outcome answer = outcome_of(std::move(change), now, step,
                               static_cast<double>(plan.global_batch) / file.plan.global_batch);
   if (!as_cut) answer.plan = "with other cuts, since it does not fit with these";
@@ -131,10 +140,18 @@ class BatchAsker {
   Duration now_;
 };
 
+// Whether its actions need not be there one by one, however many there are.
+bool stays_rolled_up(const PlanFile& file, const ExecutorModel& executor,
+                     const Scenario& scenario) {
+  return is_rolled_up(file) && scenario == Scenario{} &&
+         (can_simulate_schedule(executor) || ranks_meet(executor));
+}
+
 void ask_batches(const PlanFile& file, const Question& question, const Scenario& scenario,
                  Duration now, Sensitivities& all) {
-  if (static_cast<std::size_t>(actions_of(file)) >
-      kMostReplayed / 2) {  // twice the batch, twice the actions
+  // Twice the batch, twice the actions.
+  if (!stays_rolled_up(file, question.executor, scenario) &&
+      static_cast<std::size_t>(actions_of(file)) > kMostReplayed / 2) {
     all.not_answered.emplace_back("global batch, micro-batch size: the step has too many actions");
     return;
   }
