@@ -22,8 +22,7 @@ TEST_CASE("a plan replayed with other cuts is the plan evaluated with them") {
   int fits = 0, mixed = 0, over = 0;
   for (int i = 0; i < testing::draws(600); ++i) {
     CAPTURE(i);
-    const ModelProfile model = testing::also_on(
-        testing::random_model(random, random.between(6, 14)), "old", random.between(2, 3));
+    const ModelProfile model = testing::random_model_on_two(random, {6, 14}, {2, 3});
     ClusterSpec cluster = testing::random_cluster(random, 2, 2);
     testing::add_nodes(cluster, "old", 2, 2, cluster.device_types[0].memory.count);
     PlanInputs inputs{&model, &cluster, {}, std::nullopt};
@@ -79,8 +78,7 @@ TEST_CASE("schedules that are made from prices are replayed with other cuts as b
   int fits = 0, mixed = 0;
   for (int i = 0; i < testing::draws(300); ++i) {
     CAPTURE(i);
-    const ModelProfile model = testing::also_on(
-        testing::random_model(random, random.between(4, 10)), "old", random.between(2, 3));
+    const ModelProfile model = testing::random_model_on_two(random, {4, 10}, {2, 3});
     ClusterSpec cluster = testing::random_cluster(random, 2, 2);
     testing::add_nodes(cluster, "old", 2, 2, cluster.device_types[0].memory.count);
     const PlanInputs inputs{&model, &cluster, {}, std::nullopt};

@@ -102,8 +102,7 @@ TEST_CASE("nor with several device types, where plans may mix them") {
   for (int i = 0; i < questions; ++i) {
     CAPTURE(i);
     Question q;
-    q.model = testing::also_on(testing::random_model(random, random.between(2, 6)), "old",
-                               random.between(1, 3));
+    q.model = testing::random_model_on_two(random, {2, 6}, {1, 3});
     q.cluster = testing::random_cluster(random, random.between(1, 2), 2);
     testing::add_nodes(q.cluster, "old", random.between(1, 3), random.between(1, 2),
                        random.between(500, 5000));

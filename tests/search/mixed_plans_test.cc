@@ -163,7 +163,7 @@ TEST_CASE("mixed plans that cannot be are refused") {
 TEST_CASE("a mixed plan file is read as it was written, replays to the ns and holds") {
   Random random(31);
   for (int i = 0; i < testing::draws(60); ++i) {
-    const ModelProfile model = also_on(random_model(random, 8), "old", random.between(1, 4));
+    const ModelProfile model = random_model_on_two(random, {8, 8}, {1, 4});
     ClusterSpec cluster = random_cluster(random, 2, 2);
     cluster.device_types[0].memory = {100'000};
     add_nodes(cluster, "old", 3, 2, 80'000);

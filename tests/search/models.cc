@@ -160,6 +160,12 @@ ModelProfile also_on(ModelProfile model, const std::string& device, int slower) 
   return model;
 }
 
+ModelProfile random_model_on_two(Random& random, Drawn sections, Drawn slower) {
+  const int times = random.between(slower.least, slower.most);
+  const int count = random.between(sections.least, sections.most);
+  return also_on(random_model(random, count), "old", times);
+}
+
 void add_nodes(ClusterSpec& cluster, const std::string& device, int nodes, int per_node,
                std::int64_t memory) {
   DeviceType type = cluster.device_types[0];

@@ -42,6 +42,12 @@ ClusterSpec random_cluster(Random& random, int nodes, int per_node);
 
 // The model measured on a second device type as well: all times `slower` times those of "gpu".
 ModelProfile also_on(ModelProfile model, const std::string& device, int slower);
+// A random model of so many sections on "gpu", and on "old" so many times slower. Drawn in one
+// order, whatever the compiler: arguments of one call are drawn in any.
+struct Drawn {
+  int least = 1, most = 1;
+};
+ModelProfile random_model_on_two(Random& random, Drawn sections, Drawn slower);
 // `nodes` nodes of `per_node` more devices, of a type that is "gpu" but for its name and memory.
 void add_nodes(ClusterSpec& cluster, const std::string& device, int nodes, int per_node,
                std::int64_t memory);

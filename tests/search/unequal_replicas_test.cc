@@ -295,7 +295,7 @@ TEST_CASE(
   Random random(43);
   int compared = 0;
   for (int i = 0; i < testing::draws(120); ++i) {
-    const ModelProfile model = also_on(random_model(random, 8), "old", random.between(1, 4));
+    const ModelProfile model = random_model_on_two(random, {8, 8}, {1, 4});
     ClusterSpec cluster = random_cluster(random, 3, 2);
     cluster.device_types[0].memory = {100'000};
     add_nodes(cluster, "old", 4, 2, 80'000);
