@@ -32,6 +32,8 @@ class StepMaker {
   bool make(const ListedProgram& listed, std::size_t rank, StepsOfRank& steps,
             std::vector<std::size_t>& step_at) {
     const Program& program = listed.program;
+    steps.reserve(listed.lists.of_rank[rank].size());
+    step_at.reserve(listed.lists.of_rank[rank].size());
     for (const std::uint32_t i : listed.lists.of_rank[rank]) {
       const Action& action = program.actions[i];
       if (i > 0 && program.actions[i - 1].overlaps_next) {  // stands in its step already
@@ -233,11 +235,11 @@ std::shared_ptr<const MeetingLists> rolled_up(const ListedProgram& few, const Li
   return lists;
 }
 
-// What fills and drains a pipeline, and as much again on both sides of a window. Where the phases
-// of a list cannot be told apart by them (breadth first), twice as many are tried, and so on.
-constexpr int kTries = 4;
+// More than fill and drain a pipeline. Where that shows no window, or phases of a list cannot be
+// told apart (GPipe, breadth first), twice as many are tried, and so on.
+constexpr int kTries = 6;
 std::int64_t few_of(const ManyMicroBatches& many) {
-  return std::int64_t{9} * many.ranks * many.chunks + 6 * std::int64_t{many.unit};
+  return std::int64_t{3} * many.ranks * many.chunks + 2 * std::int64_t{many.unit};
 }
 
 }  // namespace
