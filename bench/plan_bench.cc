@@ -1,9 +1,11 @@
-// A whole search, on the shipped profile and cluster: as they are, and grown to 100 sections and
-// 1,024 or 16,384 devices.
+// A whole search, on the shipped profile and cluster: as they are, grown to 100 or 500 sections and
+// 1,024 or 16,384 devices, and with two more device types.
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <benchmark/benchmark.h>
 
@@ -41,6 +43,45 @@ ClusterSpec p4d_nodes(int nodes) {
   return cluster;
 }
 
+// Measured on two more device types as well: one takes half of the times, one twice as long.
+ModelProfile on_three_types(ModelProfile model) {
+  for (SectionType& type : model.section_types) {
+    const std::vector<Measurement> measured = type.measurements;
+    for (const auto& [device, percent] : {std::pair("fast", 50), std::pair("slow", 200)}) {
+      for (Measurement m : measured) {
+        m.device = device;
+        for (Timing* time : {&m.forward, &m.recompute_time})
+          time->median = time->median * percent / 100;
+        for (auto* time : {&m.input_gradient, &m.weight_gradient, &m.fused_backward}) {
+          if (*time) (*time)->median = (*time)->median * percent / 100;
+        }
+        type.measurements.push_back(m);
+      }
+    }
+  }
+  return model;
+}
+
+// As many nodes of four devices of each type.
+ClusterSpec three_types(int nodes_of_each) {
+  ClusterSpec cluster = p4d_nodes(nodes_of_each);
+  cluster.node_types[0].devices = 4;
+  cluster.levels[0].devices = 4;
+  for (const char* name : {"fast", "slow"}) {
+    DeviceType device = cluster.device_types[0];
+    device.name = name;
+    NodeType node = cluster.node_types[0];
+    node.name = name;
+    node.device_type = static_cast<int>(cluster.device_types.size());
+    NodeGroup nodes = cluster.nodes[0];
+    nodes.node_type = static_cast<int>(cluster.node_types.size());
+    cluster.device_types.push_back(device);
+    cluster.node_types.push_back(node);
+    cluster.nodes.push_back(nodes);
+  }
+  return cluster;
+}
+
 SearchRequest request_of(const benchmark::State& state) {
   SearchRequest request;
   request.gpus = static_cast<int>(state.range(0));
@@ -50,9 +91,8 @@ SearchRequest request_of(const benchmark::State& state) {
   return request;
 }
 
-void search(benchmark::State& state, const SearchRequest& request) {
-  const ModelProfile model = gpt(static_cast<int>(state.range(1)) - 2);
-  const ClusterSpec cluster = p4d_nodes(request.gpus / 8);
+void search(benchmark::State& state, const SearchRequest& request, const ModelProfile& model,
+            const ClusterSpec& cluster) {
   PlanInputs inputs;
   inputs.profile = &model;
   inputs.cluster = &cluster;
@@ -64,7 +104,17 @@ void search(benchmark::State& state, const SearchRequest& request) {
   state.counters["evaluated"] = static_cast<double>(result.evaluated);
 }
 
+void search(benchmark::State& state, const SearchRequest& request) {
+  search(state, request, gpt(static_cast<int>(state.range(1)) - 2), p4d_nodes(request.gpus / 8));
+}
+
 void plan(benchmark::State& state) { search(state, request_of(state)); }
+
+void plan_on_three_types(benchmark::State& state) {
+  const SearchRequest request = request_of(state);
+  search(state, request, on_three_types(gpt(static_cast<int>(state.range(1)) - 2)),
+         three_types(request.gpus / 12));
+}
 
 // The fastest plan for every number of GPUs: what `plan --gpus 1..64 -o book.json` works out.
 void book(benchmark::State& state) {
@@ -78,8 +128,16 @@ BENCHMARK(plan)
     ->Args({64, 34, 512, 1})
     ->Args({1024, 100, 2048, 1})
     ->Args({1024, 100, 2048, 2})
+    ->Args({1024, 500, 2048, 2})
     ->Args({16384, 100, 16384, 2})
     ->Args({16384, 100, 2048, 2})
+    ->MeasureProcessCPUTime()
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK(plan_on_three_types)
+    ->ArgNames({"gpus", "sections", "batch", "threads"})
+    ->Args({48, 34, 128, 1})
+    ->Args({252, 34, 512, 2})
     ->MeasureProcessCPUTime()
     ->UseRealTime()
     ->Unit(benchmark::kMillisecond);

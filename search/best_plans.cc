@@ -396,6 +396,7 @@ class Search {
     budget.modes_to_divide = modes_to_divide(inputs_, request_, plan.plan.device);
     if (request_.sizes.size() > 1) budget.least_gain = kLeastGainInBook;
     if (within) budget.memory = plan.memory;
+    if (may_be_left_out) budget.asked_to_stop = &asked_to_stop_;
     if (auto better = improve_cuts(inputs_, plan.plan, budget)) plan = std::move(*better);
   }
 

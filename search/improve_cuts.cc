@@ -196,7 +196,7 @@ class CutSearch {
   // Cuts that a bound says to be slower than `slowest` are not replayed, but count as tried.
   std::optional<Point> tried(std::vector<int> cuts, Forms forms = Forms::kAsGiven,
                              Duration slowest = Duration::max()) {
-    if (left_ <= 0 || !tried_.insert(cuts).second) return std::nullopt;
+    if (is_over() || !tried_.insert(cuts).second) return std::nullopt;
     const bool tells = replay_.knows_chains() && forms == Forms::kAsGiven;
     left_ -= tells ? kReplaysPerChain : 1;
     if (budget_.trainer != nullptr && taken_by_trainer(cuts) != cuts) return std::nullopt;
@@ -354,8 +354,15 @@ class CutSearch {
     return cuts;
   }
 
+  // Nothing is left: all is spent, or the search was asked to stop.
+  bool is_over() {
+    if (left_ > 0 && budget_.asked_to_stop != nullptr && (*budget_.asked_to_stop)()) left_ = 0;
+    return left_ <= 0;
+  }
+
   // The least of the model near `cuts`, if by all that is known it may be better than `now`.
   std::optional<std::vector<int>> least_near(const std::vector<int>& cuts, const Point& now) {
+    if (is_over()) return std::nullopt;
     auto next = model_->least_near(
         cuts, [&](const std::vector<int>& other) { return replay_.may_fit(other); },
         [&](const std::vector<int>& other) { return !tried_.contains(other); });

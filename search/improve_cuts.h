@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/values/plan.h"
+#include "search/asked_to_stop.h"
 #include "search/evaluate.h"
 #include "search/incumbents.h"
 #include "search/recompute_as_needed.h"
@@ -27,7 +28,8 @@ struct CutBudget {
   // More than 0: the search ends once a few replays have made the step shorter by less than this
   // part of it.
   double least_gain = 0.0;
-  const Trainer* trainer = nullptr;  // only cuts and recompute that its files can say
+  const Trainer* trainer = nullptr;      // only cuts and recompute that its files can say
+  AskedToStop* asked_to_stop = nullptr;  // asked before every replay: the search ends where it says
 };
 
 // The best that was found: never slower than `plan` with its own cuts, which are kept unless others

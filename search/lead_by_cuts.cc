@@ -72,8 +72,10 @@ class CutBudgets {
   std::int64_t improved_ = kMostImproved, rearranged_;
 };
 
-CutBudget budget_of(const PlanInputs& inputs, const SearchRequest& request, const Plan& plan) {
+CutBudget budget_of(const PlanInputs& inputs, const SearchRequest& request, const Plan& plan,
+                    AskedToStop& asked_to_stop) {
   CutBudget budget;
+  budget.asked_to_stop = &asked_to_stop;
   budget.recompute = recompute_rule(request);
   budget.trainer = request.trainer;
   budget.modes_to_divide = modes_to_divide(inputs, request, plan.device);
@@ -97,8 +99,9 @@ std::vector<Found> all_improved(const SearchRequest& request, std::size_t plans,
 
 // What beats none of `leaders` is given up early.
 std::optional<Found> improved_to_lead(const PlanInputs& inputs, const SearchRequest& request,
-                                      const Plan& plan, const Incumbents& leaders) {
-  CutBudget budget = budget_of(inputs, request, plan);
+                                      const Plan& plan, const Incumbents& leaders,
+                                      AskedToStop& asked_to_stop) {
+  CutBudget budget = budget_of(inputs, request, plan, asked_to_stop);
   budget.to_beat = leaders.to_lead(plan.devices(), request.sizes.size());
   if (request.faster_than) {  // a leader above the limit is not the one to be beaten
     budget.to_beat = std::min(budget.to_beat.value_or(Duration::max()), *request.faster_than);
@@ -107,10 +110,11 @@ std::optional<Found> improved_to_lead(const PlanInputs& inputs, const SearchRequ
 }
 
 std::optional<Found> improved_within_its_memory(const PlanInputs& inputs,
-                                                const SearchRequest& request, const Plan& plan) {
+                                                const SearchRequest& request, const Plan& plan,
+                                                AskedToStop& asked_to_stop) {
   const EvaluatedPlan evaluated = evaluate(inputs, plan);
   if (evaluated.why_not) return std::nullopt;
-  CutBudget budget = budget_of(inputs, request, plan);
+  CutBudget budget = budget_of(inputs, request, plan, asked_to_stop);
   budget.memory = evaluated.evaluation.peak_memory();
   return improve_cuts(inputs, plan, budget);
 }
@@ -165,7 +169,7 @@ void lead_by_cuts(const PlanInputs& inputs, const SearchRequest& request, Improv
     if (batch.size() < kImprovedAtOnce && next < contenders.size()) continue;
     if (asked_to_stop()) return;
     const auto improved_one = [&](std::size_t i) {
-      return improved_to_lead(inputs, request, batch[i], leaders);
+      return improved_to_lead(inputs, request, batch[i], leaders, asked_to_stop);
     };
     for (const Found& better : all_improved(request, batch.size(), improved_one, asked_to_stop)) {
       leaders.add(better);
@@ -181,9 +185,9 @@ void lead_by_whole_searches(const PlanInputs& inputs, const SearchRequest& reque
   if (asked_to_stop()) return;
   const auto improved_one = [&](std::size_t i) {
     if (i >= plans.size()) {
-      return improved_within_its_memory(inputs, request, within[i - plans.size()]);
+      return improved_within_its_memory(inputs, request, within[i - plans.size()], asked_to_stop);
     }
-    return improve_cuts(inputs, plans[i], budget_of(inputs, request, plans[i]));
+    return improve_cuts(inputs, plans[i], budget_of(inputs, request, plans[i], asked_to_stop));
   };
   const std::size_t all = plans.size() + within.size();
   for (const Found& better : all_improved(request, all, improved_one, asked_to_stop)) {

@@ -18,6 +18,7 @@
 #include "search/schedule_memo.h"
 #include "simulator/merge_liveness.h"
 #include "simulator/schedules/schedules.h"
+#include "simulator/schedules/v_half_min.h"
 
 namespace penstock {
 namespace {
@@ -302,7 +303,7 @@ int counted_of_fewer(const Plan& plan) {
   return may_hold_more(kind, plan, fewer) ? counted_micro_batches(kind, plan, fewer) : 0;
 }
 
-HeldCounts least_held_of(const Plan& plan) { return least_held(*counted_schedule(plan)); }
+HeldCounts least_held_of(const Plan& plan) { return PlanCounts(plan).least(); }
 
 HeldCounts exactly_held_of(const Plan& plan) { return PlanCounts(plan).exact(); }
 
@@ -329,7 +330,14 @@ const Schedule& PlanCounts::schedule() {
   if (!schedule_) schedule_ = counted_schedule(plan_, memo_);
   return *schedule_;
 }
-HeldCounts PlanCounts::least() { return least_held(schedule()); }
+HeldCounts PlanCounts::least() {
+  if (plan_.schedule == "v-half") {
+    if (const auto alike = held_as_in_v_half(shape_of(plan_, counted_micro_batches(plan_)))) {
+      return least_held(*alike);
+    }
+  }
+  return least_held(schedule());
+}
 HeldCounts PlanCounts::exact() {
   const WaitingReceives waiting =
       waiting_of(plan_, first_load(plan_).micro_batches, schedule(), memo_);

@@ -248,6 +248,8 @@ HeldCounts exactly_held(std::span<const CountedReplica> replicas) {
           std::max(transfers.gradient_receives, replica.waiting.gradients[stage]);
     }
   }
+  counts.held_.shrink_to_fit();  // a search keeps thousands
+  counts.stage_peaks_.shrink_to_fit();
   return counts;
 }
 

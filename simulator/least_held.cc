@@ -140,6 +140,8 @@ HeldCounts least_held(const Schedule& schedule) {
   for (int s = 0; s < schedule.stages(); ++s) {
     counts.stages_[static_cast<std::size_t>(s)].transfers = HeldCounts::any_transfers(schedule, s);
   }
+  counts.held_.shrink_to_fit();  // a search keeps thousands
+  counts.stage_peaks_.shrink_to_fit();
   return counts;
 }
 

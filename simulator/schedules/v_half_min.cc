@@ -7,6 +7,7 @@
 #include "simulator/schedules/v_half_min.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 
 #include "simulator/schedules/kinds.h"
@@ -90,6 +91,57 @@ Schedule v_schedule(const ScheduleKind& kind, VMemory memory, const ScheduleShap
   ListBuilder lists(kind.name, shape, kind.map);
   for (const std::vector<ComputeAction>& list : v_lists(memory, shape.ranks, made)) {
     add_rank(lists, list, shape.micro_batches - made);
+  }
+  return lists.finish();
+}
+
+namespace {
+
+// What a rank of v-half holds where it first holds most, by chunk, and the most forwards of its
+// first stage that wait for their backward. Observed, as least_held() tells it: a test compares
+// with the lists. A rank never holds more than P + 2 activations (P + 1 of an odd P); the second
+// chunk of rank r gets r + 1 before the first gradient comes back.
+struct HalfHeld {
+  int first = 0, second = 0;
+  int most_of_first = 0;
+};
+HalfHeld held_in_half(int ranks, int rank, int micro_batches) {
+  const int half = ranks / 2 + 1;  // of what a rank holds
+  const int behind = ranks - 1 - rank;
+  HalfHeld held;
+  held.first = std::min(micro_batches, std::max(2 * half - rank - 1, half + (behind + 2) / 4));
+  held.second = std::min({micro_batches, rank + 1, 2 * half - held.first});
+  constexpr std::array kLastRanks{0, 1, 2, 2, 3, 3};
+  const auto near_the_end = static_cast<std::size_t>(behind);
+  const int by_end =
+      near_the_end < kLastRanks.size() ? kLastRanks[near_the_end] : (behind + 1) / 2 + 1;
+  const int by_begin = ranks % 2 == 0 ? ranks / 2 - (rank + 2) / 3 : ranks / 2 - (rank + 1) / 3;
+  held.most_of_first = std::min(micro_batches, half + std::min(by_end, by_begin));
+  return held;
+}
+
+// Between these drain and warm-up meet in ways that the formula does not know: up to 450 ranks it
+// was never wrong for M below 0.69 P, nor for M above P + 1.
+bool is_known_for_half(const ScheduleShape& shape) {
+  return 5 * shape.micro_batches <= 3 * shape.ranks || shape.micro_batches >= shape.ranks + 2;
+}
+
+}  // namespace
+
+std::optional<Schedule> held_as_in_v_half(const ScheduleShape& shape) {
+  if (!is_known_for_half(shape)) return std::nullopt;
+  ListBuilder lists(kVHalf.name, shape, kVHalf.map);
+  for (int r = 0; r < shape.ranks; ++r) {
+    const HalfHeld held = held_in_half(shape.ranks, r, shape.micro_batches);
+    const auto repeat = [&](int times, ActionKind kind, int stage, int micro_batch) {
+      lists.repeat(times, 1, [&] { lists.add(kind, stage, micro_batch); });
+    };
+    const int second = 2 * shape.ranks - 1 - r;
+    repeat(held.first, ActionKind::kForward, r, 0);
+    repeat(held.second, ActionKind::kForward, second, 0);
+    repeat(held.second, ActionKind::kFusedBackward, second, 0);
+    repeat(held.most_of_first - held.first, ActionKind::kForward, r, held.first);
+    lists.end_of_rank();
   }
   return lists.finish();
 }

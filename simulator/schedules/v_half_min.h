@@ -1,6 +1,7 @@
 // V-Half and V-Min: two stages per rank on the V with half or a third of 1F1B's memory.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "core/values/schedule.h"
@@ -20,5 +21,9 @@ std::vector<std::vector<ComputeAction>> v_lists(VMemory memory, int ranks, int m
 // The same, the steady state rolled up: made for no more micro-batches than the steady state needs
 // to show, and repeated from there.
 Schedule v_schedule(const ScheduleKind& kind, VMemory memory, const ScheduleShape& shape);
+
+// A schedule of four blocks per rank, made at once, that least_held() cannot tell from the lists of
+// kHalf. Nothing for the numbers of micro-batches of which no closed form is known.
+std::optional<Schedule> held_as_in_v_half(const ScheduleShape& shape);
 
 }  // namespace penstock

@@ -8,6 +8,7 @@
 
 #include "simulator/liveness.h"
 #include "simulator/schedules/schedules.h"
+#include "simulator/schedules/v_half_min.h"
 #include "tests/search/models.h"
 #include "tests/watched.h"
 
@@ -288,6 +289,24 @@ TEST_CASE("and so with many chunks and many micro-batches") {
       compare_counts(plan);
     }
   }
+}
+
+// The formula was read off the lists, so they are what it is compared with.
+TEST_CASE("what v-half holds by its formula is what its lists hold") {
+  int by_formula = 0;
+  for (int ranks = 2; ranks <= testing::draws(40); ++ranks) {
+    for (int micro_batches = 1; micro_batches <= ranks + 3; ++micro_batches) {
+      const ScheduleShape shape{ranks, 2, micro_batches, 0, 1};
+      const auto alike = held_as_in_v_half(shape);
+      if (!alike) continue;
+      CAPTURE(ranks);
+      CAPTURE(micro_batches);
+      CHECK(least_held(*alike) == least_held(make_schedule("v-half", shape)));
+      ++by_formula;
+    }
+  }
+  CHECK(by_formula > testing::least(500));
+  CHECK_FALSE(held_as_in_v_half({20, 2, 20, 0, 1}));  // not known
 }
 
 }  // namespace

@@ -1,0 +1,109 @@
+#include "search/lead_by_cuts.h"
+
+#include <optional>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "search/choose_cuts.h"
+#include "tests/search/models.h"
+
+namespace penstock {
+namespace {
+
+using testing::cluster_of;
+using testing::Costs;
+using testing::model_of_sections;
+
+// Ends a search when it is asked for the so manieth time.
+class StopAtAsk : public SearchProgress {
+ public:
+  explicit StopAtAsk(int at) : at_(at) {}
+  bool stop() override { return ++asked_ >= at_; }
+
+ private:
+  int at_, asked_ = 0;
+};
+constexpr int kNever = 1 << 30;
+
+// 14 sections on four ranks: 286 ways to cut, more than are all tried. The first four sections take
+// 15 us each, the others 3, so that a step of eight micro-batches takes 8 * 45 us at least on the
+// first rank with equal cuts (4, 4, 3, 3): 60 us a micro-batch. With 1, 1, 1 + 4 and 1 + 6 sections
+// none takes more than 33 us.
+std::vector<Costs> front_heavy() {
+  std::vector<Costs> sections(14, Costs{1, 2});
+  for (std::size_t s = 0; s < 4; ++s) sections[s] = {5, 10};
+  return sections;
+}
+
+struct Question {
+  ModelProfile model = model_of_sections(front_heavy(), 1);
+  ClusterSpec cluster = cluster_of({1, 4});
+  PlanInputs inputs{&model, &cluster, {}, std::nullopt};
+  SearchRequest request;
+  Plan plan;
+  Question() {
+    request.gpus = 4;
+    request.global_batch = 8;
+    request.sequence_length = 1;
+    plan.pipeline = 4;
+    plan.global_batch = 8;
+    plan.device = "gpu";
+    plan.cuts = equal_cuts(14, 4);
+  }
+};
+
+// 8 micro-batches of 60 us on the first rank, and what the three others add to the way there and
+// back: 4, 3 and 3 sections of 3 us. The norm takes a nanosecond.
+constexpr Duration kWithEqualCuts{8 * 60'000 + 10 * 3'000 + 1};
+
+// A leader that takes a second, however the limit is set.
+Duration led_from(const Question& q, int stop_at, const auto& lead) {
+  StopAtAsk stops(stop_at);
+  AskedToStop asked_to_stop(stops);
+  Plan other = q.plan;
+  other.schedule = "gpipe";
+  Incumbents leaders(1, {}, q.request.faster_than);
+  leaders.add({other, Duration{1'000'000'000}, Bytes{}});
+  lead(leaders, asked_to_stop);
+  return leaders.best().front().step_time;
+}
+
+TEST_CASE("contenders must beat the limit, however slow what leads is") {
+  Question q;
+  const auto by_cuts = [&](Incumbents& leaders, AskedToStop& asked_to_stop) {
+    ImprovedPlans improved;
+    lead_by_cuts(q.inputs, q.request, improved, {Contender{q.plan, Duration{1}, Duration{1}}},
+                 leaders, asked_to_stop);
+  };
+  CHECK(led_from(q, kNever, by_cuts) < kWithEqualCuts * 3 / 4);
+  // So far above the limit a contender is given up where it begins.
+  q.request.faster_than = Duration{1'000};
+  CHECK(led_from(q, kNever, by_cuts) == kWithEqualCuts);
+  // Nearer to it it is not.
+  q.request.faster_than = kWithEqualCuts;
+  CHECK(led_from(q, kNever, by_cuts) < kWithEqualCuts * 3 / 4);
+}
+
+// It is asked before the search for cuts, and before every replay: the second of these is the plan
+// with its own cuts.
+TEST_CASE("a whole search for better cuts ends within itself where it is asked to") {
+  const Question q;
+  const auto by_whole_search = [&](Incumbents& leaders, AskedToStop& asked_to_stop) {
+    lead_by_whole_searches(q.inputs, q.request, {q.plan}, leaders, asked_to_stop);
+  };
+  const Duration all = led_from(q, kNever, by_whole_search);
+  CHECK(all < kWithEqualCuts * 3 / 4);
+  CHECK(led_from(q, 3, by_whole_search) == Duration{1'000'000'000});
+  CHECK(led_from(q, 4, by_whole_search) == kWithEqualCuts);
+  CHECK(led_from(q, 12, by_whole_search) > all);
+  const auto within = [&](Incumbents& leaders, AskedToStop& asked_to_stop) {
+    lead_within_its_memory(q.inputs, q.request, q.plan, leaders, asked_to_stop);
+  };
+  CHECK(led_from(q, kNever, within) == all);
+  CHECK(led_from(q, 1, within) == Duration{1'000'000'000});
+  CHECK(led_from(q, 3, within) == kWithEqualCuts);
+}
+
+}  // namespace
+}  // namespace penstock
