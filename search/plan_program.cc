@@ -331,12 +331,9 @@ const Schedule& PlanCounts::schedule() {
   return *schedule_;
 }
 HeldCounts PlanCounts::least() {
-  if (plan_.schedule == "v-half") {
-    if (const auto alike = held_as_in_v_half(shape_of(plan_, counted_micro_batches(plan_)))) {
-      return least_held(*alike);
-    }
-  }
-  return least_held(schedule());
+  const auto alike = held_as_in_lists(*find_schedule(plan_.schedule),
+                                      shape_of(plan_, counted_micro_batches(plan_)));
+  return least_held(alike ? *alike : schedule());
 }
 HeldCounts PlanCounts::exact() {
   const WaitingReceives waiting =

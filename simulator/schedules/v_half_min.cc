@@ -97,45 +97,66 @@ Schedule v_schedule(const ScheduleKind& kind, VMemory memory, const ScheduleShap
 
 namespace {
 
-// What a rank of v-half holds where it first holds most, by chunk, and the most forwards of its
-// first stage that wait for their backward. Observed, as least_held() tells it: a test compares
-// with the lists. A rank never holds more than P + 2 activations (P + 1 of an odd P); the second
-// chunk of rank r gets r + 1 before the first gradient comes back.
-struct HalfHeld {
+// What a rank holds where it first holds most, by chunk, and the most forwards of its first stage
+// that wait for their backward. Observed, as least_held() tells it: a test compares with the lists.
+struct VHeld {
   int first = 0, second = 0;
   int most_of_first = 0;
 };
-HalfHeld held_in_half(int ranks, int rank, int micro_batches) {
-  const int half = ranks / 2 + 1;  // of what a rank holds
-  const int behind = ranks - 1 - rank;
-  HalfHeld held;
-  held.first = std::min(micro_batches, std::max(2 * half - rank - 1, half + (behind + 2) / 4));
+
+// The second chunk of rank r gets r + 1 before the first gradient comes back. `half`: of what any
+// rank holds; `steady`: in its first chunk once all ranks are at work; `most`: of the first chunk,
+// if there are enough micro-batches.
+VHeld held_by(int half, int rank, int micro_batches, int steady, int most) {
+  VHeld held;
+  held.first = std::min(micro_batches, std::max(2 * half - rank - 1, steady));
   held.second = std::min({micro_batches, rank + 1, 2 * half - held.first});
-  constexpr std::array kLastRanks{0, 1, 2, 2, 3, 3};
-  const auto near_the_end = static_cast<std::size_t>(behind);
-  const int by_end =
-      near_the_end < kLastRanks.size() ? kLastRanks[near_the_end] : (behind + 1) / 2 + 1;
-  const int by_begin = ranks % 2 == 0 ? ranks / 2 - (rank + 2) / 3 : ranks / 2 - (rank + 1) / 3;
-  held.most_of_first = std::min(micro_batches, half + std::min(by_end, by_begin));
+  held.most_of_first = std::min(micro_batches, most);
   return held;
 }
 
-// Between these drain and warm-up meet in ways that the formula does not know: up to 450 ranks it
-// was never wrong for M below 0.69 P, nor for M above P + 1.
-bool is_known_for_half(const ScheduleShape& shape) {
+// P + 2 activations at most, P + 1 of an odd P.
+VHeld held_in_half(int ranks, int rank, int micro_batches) {
+  const int half = ranks / 2 + 1;
+  const int behind = ranks - 1 - rank;
+  constexpr std::array kLastRanks{0, 1, 2, 2, 3, 3};
+  const auto last = static_cast<std::size_t>(behind);
+  const int by_end = last < kLastRanks.size() ? kLastRanks[last] : (behind + 1) / 2 + 1;
+  const int by_begin = ranks / 2 - (rank + (ranks % 2 == 0 ? 2 : 1)) / 3;
+  return held_by(half, rank, micro_batches, half + (behind + 2) / 4,
+                 half + std::min(by_end, by_begin));
+}
+
+// 2 P / 3 + 2 at most.
+VHeld held_in_min(int ranks, int rank, int micro_batches) {
+  const int half = ranks / 3 + 1;
+  const int behind = ranks - 1 - rank;
+  const int by_end = behind == 0 || behind == 2 ? behind / 2 : (behind + 4) / 3;
+  const int by_begin = half - 1 - (rank + (ranks % 3 == 0 ? 5 : 3)) / 6;
+  return held_by(half, rank, micro_batches, half + (behind + 3) / 6,
+                 half + std::min(by_end, by_begin));
+}
+
+// Of v-half, drain and warm-up meet in ways that the formula does not know between these: up to 450
+// ranks it was never wrong for M below 0.69 P, nor for M above P + 1. Of v-min with P = 2, 5, 8, ..
+// ranks hold most at two places.
+bool is_known(VMemory memory, const ScheduleShape& shape) {
+  if (memory == VMemory::kMin) return shape.ranks % 3 != 2;
   return 5 * shape.micro_batches <= 3 * shape.ranks || shape.micro_batches >= shape.ranks + 2;
 }
 
 }  // namespace
 
-std::optional<Schedule> held_as_in_v_half(const ScheduleShape& shape) {
-  if (!is_known_for_half(shape)) return std::nullopt;
-  ListBuilder lists(kVHalf.name, shape, kVHalf.map);
+std::optional<Schedule> held_as_in_lists(const ScheduleKind& kind, VMemory memory,
+                                         const ScheduleShape& shape) {
+  if (!is_known(memory, shape)) return std::nullopt;
+  const auto held_in = memory == VMemory::kHalf ? held_in_half : held_in_min;
+  ListBuilder lists(kind.name, shape, kind.map);
+  const auto repeat = [&](int times, ActionKind action, int stage, int micro_batch) {
+    lists.repeat(times, 1, [&] { lists.add(action, stage, micro_batch); });
+  };
   for (int r = 0; r < shape.ranks; ++r) {
-    const HalfHeld held = held_in_half(shape.ranks, r, shape.micro_batches);
-    const auto repeat = [&](int times, ActionKind kind, int stage, int micro_batch) {
-      lists.repeat(times, 1, [&] { lists.add(kind, stage, micro_batch); });
-    };
+    const VHeld held = held_in(shape.ranks, r, shape.micro_batches);
     const int second = 2 * shape.ranks - 1 - r;
     repeat(held.first, ActionKind::kForward, r, 0);
     repeat(held.second, ActionKind::kForward, second, 0);
@@ -144,6 +165,12 @@ std::optional<Schedule> held_as_in_v_half(const ScheduleShape& shape) {
     lists.end_of_rank();
   }
   return lists.finish();
+}
+
+std::optional<Schedule> held_as_in_lists(const ScheduleKind& kind, const ScheduleShape& shape) {
+  if (kind.name == kVHalf.name) return held_as_in_lists(kind, VMemory::kHalf, shape);
+  if (kind.name == kVMin.name) return held_as_in_lists(kind, VMemory::kMin, shape);
+  return std::nullopt;
 }
 
 const ScheduleKind kVHalf = {

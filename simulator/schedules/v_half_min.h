@@ -22,8 +22,11 @@ std::vector<std::vector<ComputeAction>> v_lists(VMemory memory, int ranks, int m
 // to show, and repeated from there.
 Schedule v_schedule(const ScheduleKind& kind, VMemory memory, const ScheduleShape& shape);
 
-// A schedule of four blocks per rank, made at once, that least_held() cannot tell from the lists of
-// kHalf. Nothing for the numbers of micro-batches of which no closed form is known.
-std::optional<Schedule> held_as_in_v_half(const ScheduleShape& shape);
+// A schedule of four blocks per rank, made at once, that least_held() cannot tell from the lists.
+// Nothing for the numbers of ranks and micro-batches of which no closed form is known.
+std::optional<Schedule> held_as_in_lists(const ScheduleKind& kind, VMemory memory,
+                                         const ScheduleShape& shape);
+// Likewise, of any schedule; nothing also where it is neither of the two.
+std::optional<Schedule> held_as_in_lists(const ScheduleKind& kind, const ScheduleShape& shape);
 
 }  // namespace penstock

@@ -291,22 +291,29 @@ TEST_CASE("and so with many chunks and many micro-batches") {
   }
 }
 
-// The formula was read off the lists, so they are what it is compared with.
-TEST_CASE("what v-half holds by its formula is what its lists hold") {
+// The formulas were read off the lists, so they are what these are compared with.
+TEST_CASE("what v-half and v-min hold by their formulas is what their lists hold") {
   int by_formula = 0;
-  for (int ranks = 2; ranks <= testing::draws(40); ++ranks) {
-    for (int micro_batches = 1; micro_batches <= ranks + 3; ++micro_batches) {
-      const ScheduleShape shape{ranks, 2, micro_batches, 0, 1};
-      const auto alike = held_as_in_v_half(shape);
-      if (!alike) continue;
-      CAPTURE(ranks);
-      CAPTURE(micro_batches);
-      CHECK(least_held(*alike) == least_held(make_schedule("v-half", shape)));
-      ++by_formula;
+  for (const char* name : {"v-half", "v-min"}) {
+    const ScheduleKind& kind = *find_schedule(name);
+    for (int ranks = 2; ranks <= testing::draws(40); ++ranks) {
+      for (int micro_batches = 1; micro_batches <= ranks + 3; ++micro_batches) {
+        const ScheduleShape shape{ranks, 2, micro_batches, 0, 1};
+        const auto alike = held_as_in_lists(kind, shape);
+        if (!alike) continue;
+        CAPTURE(name);
+        CAPTURE(ranks);
+        CAPTURE(micro_batches);
+        CHECK(least_held(*alike) == least_held(make_schedule(name, shape)));
+        ++by_formula;
+      }
     }
   }
-  CHECK(by_formula > testing::least(500));
-  CHECK_FALSE(held_as_in_v_half({20, 2, 20, 0, 1}));  // not known
+  CHECK(by_formula > testing::least(1000));
+  const ScheduleKind& half = *find_schedule("v-half");
+  CHECK_FALSE(held_as_in_lists(half, {20, 2, 20, 0, 1}));  // neither few nor many micro-batches
+  CHECK_FALSE(held_as_in_lists(*find_schedule("v-min"), {20, 2, 5, 0, 1}));
+  CHECK_FALSE(held_as_in_lists(*find_schedule("zb-v"), {20, 2, 5, 0, 1}));
 }
 
 }  // namespace
