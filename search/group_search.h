@@ -27,7 +27,7 @@ namespace penstock {
 
 // What each kind of counts may take: up to 500 ranks, so that one takes 50 kB, are counted for tens
 // of thousands of schedules.
-inline constexpr std::size_t kMostCountsBytes = std::size_t{160} << 20;
+inline constexpr std::size_t kMostCountsBytes = std::size_t{512} << 20;
 
 // What all groups of a search share; filled as they go, safe to use from several threads.
 struct SearchShared {
