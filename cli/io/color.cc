@@ -128,7 +128,9 @@ std::string colored_error(const std::string& message) {
   std::string out = colored_line(line_at(message, 0), "error:", kBoldRed);
   for (std::size_t begin = line_at(message, 0).size(); begin < message.size();) {
     const std::string_view line = line_at(message, begin + 1);
-    out += '\n' + colored_line(line, "help:", kCyan);
+    const bool is_error = line.starts_with("error:");  // of several
+    out += '\n' +
+           (is_error ? colored_line(line, "error:", kBoldRed) : colored_line(line, "help:", kCyan));
     begin += 1 + line.size();
   }
   return out;

@@ -139,8 +139,15 @@ std::string place_of(std::string_view found, std::string_view wanted, const std:
   }
   const bool is_model = wanted.empty() || wanted == kProfile || wanted == kConfig;
   const FileKind kind = is_model ? kind_of_text(path, "") : FileKind{};
+  const bool is_launch = kind.words == "a script" || kind.words == "a configuration";
+  const bool is_question = is_model && std::count(path.begin(), path.end(), ' ') > 2;
   std::string help =
-      kind.words == "a file of weights" ? std::string(kind.use) + "; give that file" : "";
+      kind.words == "a file of weights" ? std::string(kind.use) + "; give that file"
+      : is_launch   ? std::string(kind.use) + "; a model is described by its config.json"
+      : is_question ? "a question is asked with options: penstock plan config.json --device "
+                      "h100-sxm --gpus 64 --global-batch 512 --tokens 2T --usd-per-gpu-hour "
+                      "2.5 prints the best plan, the days and the price"
+                    : "";
   if (help.empty())
     help = near_file(path, wanted != kText, is_model,
                      wanted.starts_with("penstock.") && !is_model ? wanted : "");
@@ -161,6 +168,11 @@ std::string place_of(std::string_view found, std::string_view wanted, const std:
     help =
         "models are not fetched over the network: download the model's config.json and give "
         "that file";
+  }
+  if (const std::string shipped =
+          help.empty() && wanted == kCluster ? shipped_cluster(path) : std::string();
+      !shipped.empty()) {
+    help = fmt::format("write --cluster {}", shipped);
   }
   if (help.empty() && wanted == kCluster) {
     help =
@@ -253,10 +265,11 @@ void require_json(const std::string& path, const std::string& text, std::string_
   const bool is_empty = first == std::string::npos;
   if (!path.ends_with(".json") && !kind.words.empty()) {
     const bool has_settings = wanted.empty() && kind.words == "YAML";
+    const std::string near = wanted.empty() ? "" : near_file(path, true, false, wanted);
     throw_bad_input(
-        fmt::format("{}: this is not a JSON file{}\nhelp: {}; {}{}", path,
-                    is_empty ? ", but an empty one" : ", but " + std::string(kind.words), kind.use,
-                    what_belongs(wanted),
+        fmt::format("{}: this is not a JSON file{}\nhelp: {}{}; {}{}", path,
+                    is_empty ? ", but an empty one" : ", but " + std::string(kind.words),
+                    near.empty() ? "" : near + " ", kind.use, what_belongs(wanted),
                     has_settings ? ", and what the file says with options (--gpus, --global-batch, "
                                    "--pin TP=8,PP=4)"
                                  : ""));

@@ -97,15 +97,15 @@ bool are_in_order(const std::vector<std::string>& some, const std::vector<std::s
   return true;
 }
 
-std::vector<fs::path> folders_of_models() {
-  std::vector<fs::path> folders{"data/models"};
+std::vector<fs::path> folders_of(const std::string& kind) {
+  std::vector<fs::path> folders{fs::path("data") / kind};
   std::error_code error;
   fs::path above = fs::read_symlink("/proc/self/exe", error);
   constexpr int kLevels = 5;  // libexec/penstock/penstock-torch-0.1.0, build/full/cli/penstock
   for (int level = 0; !error && level < kLevels && above.has_relative_path(); ++level) {
     above = above.parent_path();
-    folders.push_back(above / "share/penstock/models");
-    folders.push_back(above / "data/models");
+    folders.push_back(above / "share/penstock" / kind);
+    folders.push_back(above / "data" / kind);
   }
   return folders;
 }
@@ -169,6 +169,15 @@ std::string files_of_kind(const std::string& path) {
   return "in this folder: " + joined(names, ", ");
 }
 
+std::string shipped_cluster(const std::string& typed) {
+  const fs::path name = fs::path(typed).filename().replace_extension("").string() + ".json";
+  for (const fs::path& folder : folders_of("clusters")) {
+    std::error_code error;
+    if (fs::is_regular_file(folder / name, error)) return (folder / name).string();
+  }
+  return "";
+}
+
 ShippedModels shipped_models(const std::string& typed) {
   fs::path path(typed);
   if (path.filename().empty() || path.stem() == "config") path = path.parent_path();
@@ -180,7 +189,7 @@ ShippedModels shipped_models(const std::string& typed) {
     return word.size() > 2 && std::isalpha(static_cast<unsigned char>(word[0])) != 0;
   });
   if (!has_name) return {};
-  for (const fs::path& folder : folders_of_models()) {
+  for (const fs::path& folder : folders_of("models")) {
     std::vector<std::string> found;
     const auto is_called = [&](const fs::path& other) {
       return other.extension() == ".json" && are_in_order(words, words_of(other.stem().string()));

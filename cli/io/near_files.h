@@ -24,6 +24,9 @@ struct ShippedModels {
 // Of "llama3-8b", "meta-llama/Llama-2-70b-hf".
 ShippedModels shipped_models(const std::string& typed);
 
+// The path of a cluster file of that name that lies with the program, or nothing.
+std::string shipped_cluster(const std::string& typed);
+
 // "penstock.cluster/1" of a file of ours, as far as its beginning says it; else empty.
 std::string format_of_file(const std::string& path);
 

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 
 #include <fmt/format.h>
 
+#include "cli/io/shell_word.h"
 #include "cli/options/field_words.h"
 #include "cli/verbs/verb_called.h"
 #include "cli/verbs/verbs.h"
@@ -118,6 +120,88 @@ std::string help_of_verb(const std::string& plain, const std::string& usage) {
   }
   if (takes != "PLAN" || !usage.starts_with("plan ")) return "";
   return fmt::format("write the plan with -o plan.json, then penstock {} plan.json", meant);
+}
+
+namespace {
+
+// Whether a word behind it is its value; of an option by another name it is.
+bool has_value(const WordIndex& index, const std::string& name) {
+  return std::none_of(index.rows().begin(), index.rows().end(), [&name](const OptionRow& row) {
+    return !row.takes_value() &&
+           std::find(row.names.begin(), row.names.end(), name) != row.names.end();
+  });
+}
+
+bool takes(const Asked& verb, const std::string& name, const std::string& value, bool by_name) {
+  if (verb.has(name)) return true;
+  const auto reading = certain_reading(name, value, verb);
+  if (!reading || reading->words.empty()) return false;
+  const std::string& option = reading->words.front();
+  return !by_name || (option != "--pin" && option != "--layout");
+}
+
+bool takes_all(const Asked& verb, const Arguments& arguments, const Arguments& unread,
+               bool by_name) {
+  std::size_t places = 0;
+  for (const OptionRow& row : verb.index().rows()) places += row.positional ? 1U : 0U;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& argument = arguments[i];
+    if (!argument.starts_with('-') || argument.size() < 2) {
+      if (places-- == 0) return false;
+      continue;
+    }
+    const std::size_t equals = argument.find('=');
+    const std::string name = argument.substr(0, equals);
+    const bool has_next = i + 1 < arguments.size() && !arguments[i + 1].starts_with("--");
+    const std::string value = equals != std::string::npos ? argument.substr(equals + 1)
+                              : has_next                  ? arguments[i + 1]
+                                                          : std::string();
+    const bool is_unread = std::find(unread.begin(), unread.end(), name) != unread.end();
+    if (!takes(verb, name, value, by_name && is_unread)) return false;
+    i += equals == std::string::npos && has_next && has_value(verb.index(), name) ? 1U : 0U;
+  }
+  return true;
+}
+
+// Calls `use` with what a verb declares.
+template <typename Use>
+bool with_verb(const Verb& verb, const Use& use) {
+  const WordIndex index(options_of(verb));
+  std::vector<std::string> known;
+  for (const OptionRow& row : index.rows()) {
+    if (!row.positional) known.insert(known.end(), row.names.begin(), row.names.end());
+  }
+  const std::vector<OptionRemark> none;
+  const std::function<const WordIndex&()> get = [&index]() -> const WordIndex& { return index; };
+  return use(Asked{known, none, get});
+}
+
+}  // namespace
+
+std::string command_of_able_verb(const Arguments& arguments, const Arguments& unread,
+                                 const Asked& asked) {
+  constexpr std::array<std::string_view, 4> kVerbs{"plan", "predict", "compare", "estimate"};
+  const std::string& usage = asked.index().usage();
+  const std::string own = usage.substr(0, usage.find(' '));
+  if (std::find(kVerbs.begin(), kVerbs.end(), own) == kVerbs.end()) return "";
+  // A degree by a name of the field is no sign of another verb where one can be said here.
+  const bool by_name = asked.has("--pin") || asked.has("--layout");
+  for (const Verb& verb : verbs()) {
+    const bool is_other = verb.name == "plan" || verb.name == "predict" || verb.name == "compare";
+    if (!is_other || verb.name == own) continue;
+    const bool is_able = with_verb(
+        verb, [&](const Asked& other) { return takes_all(other, arguments, unread, by_name); });
+    if (is_able) return command_of(std::string(verb.name), arguments);
+  }
+  return "";
+}
+
+bool verb_takes(std::string_view name, const Arguments& arguments) {
+  const auto verb = std::find_if(verbs().begin(), verbs().end(),
+                                 [name](const Verb& each) { return each.name == name; });
+  return verb != verbs().end() && with_verb(*verb, [&](const Asked& other) {
+           return takes_all(other, arguments, {}, false);
+         });
 }
 
 std::string help_of_able_verb(const std::string& plain, const Asked& asked) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "cli/options/option_readings.h"
 
@@ -18,6 +19,12 @@ std::string help_of_plan(const std::string& name, const std::string& value,
 // "--search" of predict, "--simulate" of plan: the option is called what a verb is called that
 // takes the same, or what this one writes.
 std::string help_of_verb(const std::string& plain, const std::string& usage);
+// The whole command for another verb that is asked of a model and takes all its options, `unread`
+// among them, as "plan .. --layout" is predict's; empty where there is none.
+std::string command_of_able_verb(const Arguments& arguments, const Arguments& unread,
+                                 const Asked& asked);
+// Whether a verb of this name has all of the options, in whatever words, and places for the rest.
+bool verb_takes(std::string_view verb, const Arguments& arguments);
 // What is said of it to a verb that has the option which it is about.
 std::string help_of_able_verb(const std::string& plain, const Asked& asked);
 

@@ -6,7 +6,14 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <set>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -44,6 +51,54 @@ std::string without_maker(const std::string& name) {
   return plain;
 }
 
+// Of "h100", "-h100-" and "h100s"; empty where there is no such device.
+std::string known_name(std::string_view text, const std::vector<std::string>& known) {
+  while (text.starts_with('-')) text.remove_prefix(1);
+  while (text.ends_with('-')) text.remove_suffix(1);
+  const auto is_known = [&known](std::string_view name) {
+    return std::find(known.begin(), known.end(), name) != known.end();
+  };
+  if (!is_known(text) && text.ends_with('s')) text.remove_suffix(1);
+  return is_known(text) ? std::string(text) : "";
+}
+
+struct CountedDevice {
+  std::string device;
+  std::int64_t count;
+};
+
+// "8xh100", "8-x-h100", "2x8xh100", "8-h100s", "h100:8" and "h100-x-8".
+std::optional<CountedDevice> counted_device(std::string_view plain,
+                                            const std::vector<std::string>& known) {
+  constexpr std::string_view kDigits = "0123456789", kMarks = "x*:=-";
+  constexpr std::int64_t kMost = 1 << 17;
+  const auto number_in = [](std::string_view digits) {
+    std::int64_t number = 0;
+    const auto result = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    return result.ec == std::errc() && number > 0 && number <= kMost ? number : 0;
+  };
+  std::int64_t count = 1;
+  std::string_view rest = plain;
+  while (count > 0 && count <= kMost && !rest.empty() &&
+         kDigits.find(rest.front()) != std::string_view::npos) {
+    const std::size_t end = std::min(rest.find_first_not_of(kDigits), rest.size());
+    count *= number_in(rest.substr(0, end));
+    rest.remove_prefix(std::min(rest.find_first_not_of(kMarks, end), rest.size()));
+  }
+  if (count > 0 && count <= kMost && rest.size() < plain.size()) {
+    std::string device = known_name(rest, known);
+    if (!device.empty()) return CountedDevice{std::move(device), count};
+  }
+  const std::size_t last = plain.find_last_not_of(kDigits) + 1;
+  const std::size_t before = plain.find_last_not_of(kMarks, last == 0 ? 0 : last - 1) + 1;
+  count = number_in(plain.substr(last));
+  const bool has_mark =
+      plain.substr(before, last - before).find_first_of("x*:=") != std::string_view::npos;
+  std::string device = has_mark ? known_name(plain.substr(0, before), known) : "";
+  if (count == 0 || device.empty()) return std::nullopt;
+  return CountedDevice{std::move(device), count};
+}
+
 // "8xH100", "H100:8" and "h100,a100": more than one device.
 void refuse_several(const std::string& name, const std::vector<std::string>& known) {
   const std::string plain = without_maker(name);
@@ -59,17 +114,10 @@ void refuse_several(const std::string& name, const std::vector<std::string>& kno
                            "several types at once are a cluster file: --cluster FILE",
                            name));
   }
-  const auto is_number = [](std::string_view text) {
-    return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
-  };
-  for (const char mark : {'x', '*', ':'}) {
-    const std::size_t at = plain.find(mark);
-    if (at == std::string::npos) continue;
-    std::string device = plain.substr(0, at), count = plain.substr(at + 1);
-    if (is_number(device)) std::swap(device, count);
-    if (!is_number(count) || std::find(known.begin(), known.end(), device) == known.end()) continue;
+  if (const auto counted = counted_device(plain, known)) {
     bad_option("--device", fmt::format("'{}' is a number of devices", name),
-               fmt::format("write --device {} --gpus {}, the GPUs of all nodes", device, count));
+               fmt::format("write --device {} --gpus {}, the GPUs of all nodes", counted->device,
+                           counted->count));
   }
 }
 
@@ -134,7 +182,8 @@ constexpr std::array kMachines{
     Machine{"hgx-b200", "b200"},
 };
 
-void refuse_machine(const std::string& name, const std::string& plain) {
+// The GPU of the machine; empty where there is none of the name.
+std::string_view machine_device(const std::string& plain) {
   std::string_view device;
   std::size_t longest = 0;
   for (const Machine& machine : kMachines) {
@@ -142,7 +191,12 @@ void refuse_machine(const std::string& name, const std::string& plain) {
     longest = machine.begin.size();
     device = machine.device;
   }
-  if (longest == 0) return;
+  return device;
+}
+
+void refuse_machine(const std::string& name, const std::string& plain) {
+  const std::string_view device = machine_device(plain);
+  if (device.empty()) return;
   bad_option("--device", fmt::format("'{}' is a machine, and a GPU belongs here", name),
              fmt::format("write --device {}, with --gpus N for the GPUs of all machines", device));
 }
@@ -176,7 +230,8 @@ void refuse_other_chip(const std::string& name, const std::string& plain) {
 
 // "cuda:0", "gpu", "auto": where a program runs, not what it runs on.
 bool is_place(std::string_view plain) {
-  for (const std::string_view place : {"cuda", "gpu", "auto", "cpu", "nvidia", "rank", "all"}) {
+  for (const std::string_view place : {"cuda", "gpu", "auto", "cpu", "nvidia", "rank", "all", "any",
+                                       "best", "cheapest", "fastest"}) {
     if (!plain.starts_with(place)) continue;
     if (plain.find_first_not_of(":0123456789s", place.size()) == std::string_view::npos)
       return true;
@@ -185,6 +240,56 @@ bool is_place(std::string_view plain) {
 }
 
 }  // namespace
+
+namespace {
+
+// "h100-80gb-sxm5": the parts of a device's name in any order, and its memory.
+std::string same_parts(const std::string& plain, const std::vector<DeviceSheet>& sheets) {
+  const auto parts_of = [](const std::string& name) {
+    std::set<std::string> parts;
+    for (std::size_t at = 0; at < name.size();) {
+      const std::size_t end = std::min(name.find('-', at), name.size());
+      std::string part = name.substr(at, end - at);
+      if (part.starts_with("sxm")) part = "sxm";
+      parts.insert(std::move(part));
+      at = end + 1;
+    }
+    return parts;
+  };
+  const std::set<std::string> typed = parts_of(plain);
+  for (const DeviceSheet& sheet : sheets) {
+    std::set<std::string> own = parts_of(sheet.name);
+    if (own == typed) return sheet.name;
+    const double bytes = static_cast<double>(sheet.memory.count);
+    constexpr double kGiga = 1e9, kGibi = 1024.0 * 1024.0 * 1024.0;
+    for (const double size : {std::floor(bytes / kGiga), std::ceil(bytes / kGibi)}) {
+      std::set<std::string> with_memory = own;
+      with_memory.insert(fmt::format("{:.0f}gb", size));
+      if (with_memory == typed) return sheet.name;
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
+void refuse_as_cluster(const std::string& name) {
+  std::error_code error;
+  if (name == "-" || std::filesystem::exists(name, error)) return;
+  const std::string plain = without_maker(name);
+  const char* help = "a cluster file lists other nodes and links (data/clusters has some)";
+  if (const std::string_view device = machine_device(plain); !device.empty()) {
+    bad_option("--cluster", fmt::format("'{}' is a machine, and a file belongs here", name),
+               fmt::format("write --device {} in place of --cluster, with --gpus N for the GPUs of "
+                           "all machines; {}",
+                           device, help));
+  }
+  for (const DeviceSheet& sheet : shipped_devices()) {
+    if (!sheet.is_called(plain) && !is_spelled_so(sheet, bare(plain))) continue;
+    bad_option("--cluster", fmt::format("'{}' is a GPU, and a file belongs here", name),
+               fmt::format("write --device {} in place of --cluster; {}", sheet.name, help));
+  }
+}
 
 DeviceSheet sheet_of(const std::string& name) {
   if (name.ends_with(".json")) return read_device_sheet(load_json(name).value, name);
@@ -206,12 +311,17 @@ DeviceSheet sheet_of(const std::string& name) {
   if (is_place(plain)) {
     bad_option(
         "--device", fmt::format("'{}' does not say which GPU", name),
-        fmt::format("nothing is run: name the GPU to plan for, one of {}", joined(names, ", ")));
+        fmt::format("nothing is run: name the GPU to plan for, one of {}; penstock compare ... "
+                    "--vary device=h100-sxm,a100-80gb plans for each of several",
+                    joined(names, ", ")));
   }
   const std::string near = did_you_mean(name, all);
   // One letter makes another chip of a name like "b100".
   constexpr std::size_t kShortest = 6;
   std::string hint = near.starts_with("did you mean") && name.size() >= kShortest ? near + " " : "";
+  if (const std::string same = same_parts(plain, shipped_devices()); !same.empty()) {
+    hint = fmt::format("write --device {}; ", same);
+  }
   // "A100 PCIe 80GB" and "V100S": of the same chip there are others.
   const std::string chip = plain.substr(0, plain.find('-'));
   std::vector<std::string> alike;

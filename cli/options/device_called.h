@@ -18,6 +18,9 @@ DeviceSheet sheet_of(const std::string& name);
 DeviceSheet sheet_in(const ClusterSpec& cluster, const std::optional<std::string>& name,
                      std::string& called);
 
+// Error{kBadInput} for the name of a GPU or a machine where a cluster file belongs.
+void refuse_as_cluster(const std::string& name);
+
 // Error{kBadInput} for "8xH100", which says two things, with what to write.
 void refuse_counted_device(const std::string& name);
 

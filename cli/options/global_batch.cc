@@ -14,6 +14,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/options/number_spellings.h"
 #include "cli/options/parse.h"
 #include "report/words.h"
 
@@ -116,6 +117,23 @@ int samples_in(const std::string& tokens, int sequence_length) {
     bad_option(kTokens, fmt::format("{} is too large", tokens), "give fewer tokens");
   }
   return static_cast<int>(std::llround(samples));
+}
+
+int read_samples(const std::string& text) {
+  constexpr std::string_view kDigits = "0123456789.";
+  const bool has_suffix = !text.empty() && power_of(text.back()) > 0.0 &&
+                          text.find_first_not_of(kDigits) + 1 == text.size();
+  if (has_suffix) {
+    const std::string plain = plain_number(text);  // "1k" may be either
+    constexpr std::size_t kMostDigits = 5;
+    bad_option(kSamples, fmt::format("'{}' is not a whole number", text),
+               fmt::format("it counts samples (sequences){}; for tokens write {} {}",
+                           plain.empty() || plain.size() > kMostDigits
+                               ? ""
+                               : fmt::format(": write {} {}", kSamples, plain),
+                           kTokens, text));
+  }
+  return parse_int(kSamples, text, 1, kMostSamples);
 }
 
 void refuse_unlikely_batch(const Question& question) {

@@ -11,6 +11,9 @@ namespace penstock {
 // largest published.
 inline constexpr int kMostSamples = 1 << 21;
 
+// The samples of --global-batch. Error{kBadInput} for "4M", which counts tokens.
+int read_samples(const std::string& text);
+
 // "4M" tokens per step as samples of `sequence_length` tokens, the nearest number of them. K, M and
 // B are powers of 1024: what papers call 4M is 1,024 samples of 4,096 tokens.
 int samples_in(const std::string& tokens, int sequence_length);

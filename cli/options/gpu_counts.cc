@@ -194,6 +194,12 @@ std::optional<std::vector<int>> gpu_counts(const std::string& typed, std::string
   std::string text = typed;
   std::erase(text, ' ');
   refuse_device_names(option, text);
+  if (option == kNodes && text.find_first_of("xX*") != std::string::npos) {
+    if (const std::string gpus = plain_number(text); !gpus.empty()) {
+      bad_option(option, fmt::format("'{}' is a number of GPUs", typed.substr(0, kLongestShown)),
+                 fmt::format("write --gpus {} instead of --nodes", gpus));
+    }
+  }
   require_as_written(option, text);
   if (text.find(',') == std::string::npos && text.find(kDots) == std::string::npos) {
     return std::nullopt;

@@ -131,6 +131,7 @@ class Counts {
   [[nodiscard]] std::vector<CountsMeant> meant() const {
     std::vector<CountsMeant> out;
     if (asked_.has("--gpus")) add_nodes(out);
+    if (asked_.has("--gpus") && out.empty() && !gpus_ && nodes_.empty()) add_tasks(out);
     const bool is_alone = nodes_.size() == 1 && nodes_[0].name == "-N" && per_node_.empty();
     if (is_alone && asked_.has("--nodes") && asked_.has("--gpus")) {
       out.push_back({{"-N"},
@@ -191,6 +192,16 @@ class Counts {
     has_cluster_ = has_cluster_ || name == "--cluster";
     typed_.emplace_back(name, value);
     const int rank = rank_per_node(last);
+    has_device_ = has_device_ || (asked_.has("--device") && (name == "--device" || name == "-d" ||
+                                                             (word == "gpu" && !asked_.has(name))));
+    const std::size_t colon = value.find(':'), end = value.rfind(':');
+    if (last == "gres" && end > colon) gres_device_ = value.substr(colon + 1, end - colon - 1);
+    if (!asked_.has(name) && is_any_of(word, {"ntasks", "n-tasks", "num-tasks"})) {
+      tasks_ = {name, number_in(value, false).value_or(0)};
+    }
+    if (!asked_.has(name) && word == "gpus-per-task") {
+      of_task_ = {name, number_in(value, false).value_or(0)};
+    }
     const auto number = number_in(value, rank > 0);
     if (!number) return;
     if (rank > 0) per_node_.push_back({name, *number, rank});
@@ -231,6 +242,13 @@ class Counts {
                             ? ""
                             : "; how many a node has, a cluster file says: --cluster FILE";
     const std::string product = fmt::format("{} nodes x {}", nodes, per_node);
+    if (!gpus_ && !gres_device_.empty() && asked_.has("--device") && !has_device_ &&
+        !has_cluster_) {
+      return {names,
+              {"--device", gres_device_, "--gpus", std::to_string(gpus)},
+              fmt::format("write --device {} --gpus {}, the GPUs of all nodes ({}){}", gres_device_,
+                          gpus, product, other)};
+    }
     if (!gpus_) {
       return {names,
               {"--gpus", std::to_string(gpus)},
@@ -247,6 +265,23 @@ class Counts {
             fmt::format("--gpus counts the GPUs of all nodes, {} are {}: write --gpus {} "
                         "alone, or --gpus {} alone{}",
                         product, gpus, gpus, *gpus_, other)};
+  }
+
+  // Slurm's tasks, of which trainers start one for a GPU.
+  void add_tasks(std::vector<CountsMeant>& out) const {
+    if (tasks_.number < 1 || !per_node_.empty()) return;
+    if (of_task_.number < 1) {
+      out.push_back({{tasks_.name},
+                     {"--gpus", std::to_string(tasks_.number)},
+                     fmt::format("write --gpus {} if every task has one GPU", tasks_.number)});
+      return;
+    }
+    const std::int64_t gpus = tasks_.number * of_task_.number;
+    if (gpus > kMost) return;
+    out.push_back({{tasks_.name, of_task_.name},
+                   {"--gpus", std::to_string(gpus)},
+                   fmt::format("write --gpus {}, the GPUs of all nodes ({} tasks x {})", gpus,
+                               tasks_.number, of_task_.number)});
   }
 
   // What else the command says of the batch and of degrees, in whatever words.
@@ -305,7 +340,9 @@ class Counts {
   std::vector<Count> per_node_, nodes_;
   std::optional<Count> of_one_, accumulation_;
   std::optional<std::int64_t> gpus_;
-  bool has_cluster_ = false, is_split_ = false;
+  bool has_cluster_ = false, has_device_ = false, is_split_ = false;
+  Count tasks_{"", 0}, of_task_{"", 0};
+  std::string gres_device_;                                 // "h100" of "gpu:h100:8"
   std::vector<std::pair<std::string, std::string>> typed_;  // options and what stands behind them
   struct Cost {
     std::string name, pair;

@@ -243,6 +243,17 @@ void set(std::string_view option, std::string_view key, const std::string& value
   }
 }
 
+// "TP8PP4DP2 gbs=64": what runs together, and what does not, as pairs; or nothing.
+std::string pairs_of_words(const std::vector<std::string>& words) {
+  std::string pairs;
+  for (const std::string& word : with_equals(words)) {
+    const std::string more = word.find('=') != std::string::npos ? word : pasted_pairs(word);
+    if (more.empty()) return "";
+    pairs += (pairs.empty() ? "" : ",") + more;
+  }
+  return pairs;
+}
+
 }  // namespace
 
 Layout parse_layout(std::string_view option, std::string_view text) {
@@ -252,6 +263,7 @@ Layout parse_layout(std::string_view option, std::string_view text) {
     const std::size_t equals = word.find('=');
     if (equals == std::string::npos || equals == 0 || equals + 1 == word.size()) {
       std::string pairs = pasted_pairs(text);
+      if (pairs.empty()) pairs = pairs_of_words(words_in(text));
       std::replace(pairs.begin(), pairs.end(), ',', ' ');
       if (!pairs.empty()) {
         bad_option(option, "it is not written as KEY=VALUE ...",

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "cli/options/near_words.h"
+
 #include "cli/options/parse.h"
 
 namespace penstock {
@@ -136,15 +138,19 @@ constexpr std::array kOtherWords{
 
 }  // namespace
 
-void unknown_word(std::string_view option, std::string_view text,
-                  const std::vector<std::string>& known, std::string_view what) {
-  const std::string unknown = fmt::format("unknown {}'{}'", what, text.substr(0, 60));
+std::string help_for_unknown(std::string_view text, const std::vector<std::string>& known) {
   for (const OtherWord& other : kOtherWords) {
     if (other.typed != text) continue;
     if (std::find(known.begin(), known.end(), other.word) == known.end()) continue;
-    bad_option(option, unknown, fmt::format("did you mean '{}'?", other.word));
+    return fmt::format("did you mean '{}'?", other.word);
   }
-  bad_option(option, unknown, did_you_mean(text, known));
+  return did_you_mean(text, known);
+}
+
+void unknown_word(std::string_view option, std::string_view text,
+                  const std::vector<std::string>& known, std::string_view what) {
+  bad_option(option, fmt::format("unknown {}'{}'", what, text.substr(0, 60)),
+             help_for_unknown(text, known));
 }
 
 }  // namespace penstock

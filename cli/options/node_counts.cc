@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "cli/io/files.h"
+#include "cli/options/device_called.h"
 #include "cli/options/gpu_counts.h"
 #include "cli/options/parse.h"
 #include "cli/options/question.h"
@@ -92,6 +93,7 @@ std::string gpus_of_nodes(const std::string& text, const SearchOptions& options)
     bad_option(kOption, "--gpus is given, too", "keep one of them");
   }
   if (options.cluster) {
+    refuse_as_cluster(*options.cluster);
     ClusterSpec cluster = load_cluster(*options.cluster).value;
     if (options.device) cluster = nodes_with(std::move(cluster), *options.device);
     return gpus_of_nodes(text, cluster);

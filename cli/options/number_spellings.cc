@@ -149,6 +149,14 @@ std::string without_unit(std::string_view option, std::string_view text) {
     constexpr double kHoursPerDay = 24.0;
     return fmt::format("{}", days * kHoursPerDay);
   }
+  const bool are_years = unit == "years" || unit == "year" || unit == "y" || unit == "yr";
+  if (end > 0 && end <= kMostDigits && are_years &&
+      option.find("hours") != std::string_view::npos) {
+    double years = 0.0;
+    std::from_chars(text.data(), text.data() + end, years);
+    constexpr double kHoursPerYear = 365.0 * 24.0;
+    return fmt::format("{}", years * kHoursPerYear);
+  }
   const bool is_own =
       std::any_of(kUnits.begin(), kUnits.end(), [&](const std::array<std::string_view, 2>& row) {
         return unit == row[1] && option.find(row[0]) != std::string_view::npos;

@@ -5,13 +5,18 @@
 
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
+#include <system_error>
+#include <utility>
 
 #include <fmt/format.h>
 
+#include "cli/options/able_verbs.h"
 #include "cli/options/field_words.h"
 #include "cli/options/launch_counts.h"
 #include "cli/options/longest_name.h"
 #include "cli/options/option_readings.h"
+#include "cli/options/parse.h"
 #include "cli/options/unread_options.h"
 #include "core/values/error.h"
 
@@ -84,6 +89,58 @@ MeantOption meant_option(const std::string& name, const std::string& value,
   return meant;
 }
 
+namespace {
+
+// "--cluster --gpus 8".
+bool takes_value(const std::string& name, const WordIndex& index) {
+  return std::any_of(index.rows().begin(), index.rows().end(), [&name](const OptionRow& row) {
+    return !row.positional && row.takes_value() &&
+           std::find(row.names.begin(), row.names.end(), name) != row.names.end();
+  });
+}
+
+// `own`: the option of the verb that it is, "--pin" of "--tp".
+std::string help_without_value(const std::string& name, const std::string& own,
+                               const WordIndex& index) {
+  const auto row = std::find_if(index.rows().begin(), index.rows().end(), [&](const auto& each) {
+    return std::find(each.names.begin(), each.names.end(), own) != each.names.end();
+  });
+  const std::string key = key_called(name.substr(name.find_first_not_of('-')));
+  const std::string number = key == "global-batch"      ? "512"
+                             : key == "sequence-length" ? "4096"
+                                                        : "2";
+  return key.empty() || name == own
+             ? option_shown(*row)
+             : fmt::format("the number behind it, for example {} {}", name, number);
+}
+
+// The same for the verb that has what this one does not; nothing where this one knows what to say.
+std::string command_of_another(const Arguments& arguments, const std::vector<UnreadOption>& unread,
+                               const Asked& asked) {
+  Arguments names;
+  for (const UnreadOption& each : unread) {
+    const bool is_known = each.group != nullptr ||
+                          (each.is_certain && each.help.find("penstock ") == std::string::npos);
+    if (is_known) return "";
+    names.push_back(each.name);
+  }
+  return command_of_able_verb(arguments, names, asked);
+}
+
+}  // namespace
+
+Arguments without_stray_signs(Arguments arguments) {
+  std::error_code error;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    std::string& word = arguments[i];
+    const bool is_last = i + 1 == arguments.size() || is_option(arguments[i + 1]);
+    const bool has_comma = word.size() > 1 && word.ends_with(',') && is_last;
+    const bool has_colon = is_option(word) && word.size() > 3 && word.ends_with(':');
+    if ((has_comma || has_colon) && !std::filesystem::exists(word, error)) word.pop_back();
+  }
+  return arguments;
+}
+
 Arguments in_own_options(const Arguments& arguments, const std::vector<std::string>& known,
                          const std::vector<OptionRemark>& remarks,
                          const std::function<const WordIndex&()>& index) {
@@ -92,6 +149,7 @@ Arguments in_own_options(const Arguments& arguments, const std::vector<std::stri
       index ? counts_meant(arguments, asked) : std::vector<CountsMeant>();
   Arguments out;
   std::vector<UnreadOption> unread;
+  std::vector<std::pair<std::string, std::string>> lacking;  // a value, and what to write
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const std::string& argument = arguments[i];
     if (argument == "--") {
@@ -101,12 +159,17 @@ Arguments in_own_options(const Arguments& arguments, const std::vector<std::stri
     const std::size_t equals = argument.find('=');
     const std::string name = argument.substr(0, equals);
     const CountsMeant* group = is_option(argument) ? group_of(name, counts) : nullptr;
-    if (group == nullptr && (!is_option(argument) || is_own(argument, asked))) {
-      out.push_back(argument);
-      continue;
-    }
     const bool has_next =
         i + 1 < arguments.size() && !is_option(arguments[i + 1]) && arguments[i + 1] != "--";
+    const bool is_lone = is_option(argument) && equals == std::string::npos && !has_next && index;
+    if (group == nullptr && (!is_option(argument) || is_own(argument, asked))) {
+      if (is_lone && asked.has(name) && takes_value(name, index())) {
+        lacking.push_back({name, "write " + help_without_value(name, name, index())});
+      } else {
+        out.push_back(argument);
+      }
+      continue;
+    }
     const std::string value = equals != std::string::npos ? argument.substr(equals + 1)
                               : has_next                  ? arguments[i + 1]
                                                           : std::string();
@@ -116,6 +179,11 @@ Arguments in_own_options(const Arguments& arguments, const std::vector<std::stri
     } else if (const auto reading = certain_reading(name, value, asked); !reading && !index) {
       out.push_back(argument);
       continue;
+    } else if (is_lone && reading && reading->words.size() == 1 &&
+               takes_value(reading->words.front(), index())) {
+      lacking.push_back(
+          {name, "write " + help_without_value(name, reading->words.front(), index())});
+      continue;
     } else if (reading && !reading->words.empty()) {
       out.insert(out.end(), reading->words.begin(), reading->words.end());
       i += takes_next ? 1 : 0;
@@ -124,13 +192,21 @@ Arguments in_own_options(const Arguments& arguments, const std::vector<std::stri
       unread.push_back(
           {name, value,
            help_where_on(reading ? reading->help : best_guess(name, value, asked), value),
-           out.size(), takes_next, nullptr});
+           out.size(), takes_next, nullptr, reading.has_value()});
     }
     if (!index) refuse_option(name, unread.back().help);
     if (unread.size() >= kMostUnread) break;
     i += takes_next ? 1 : 0;
   }
-  if (!unread.empty()) refuse_options(unread, out, asked);
+  for (const auto& [name, help] : lacking) {
+    if (unread.empty() && lacking.size() == 1) bad_option(name, "needs a value", help);
+    unread.push_back({name, "", "it needs a value: " + help, out.size(), false, nullptr});
+  }
+  if (!unread.empty()) {
+    const std::string other = command_of_another(arguments, unread, asked);
+    if (!other.empty()) refuse_option(unread.front().name, "another verb takes it: " + other);
+    refuse_options(unread, out, asked);
+  }
   return out;
 }
 

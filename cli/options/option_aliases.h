@@ -26,6 +26,9 @@ Arguments in_own_options(const Arguments& arguments, const std::vector<std::stri
                          const std::vector<OptionRemark>& remarks = {},
                          const std::function<const WordIndex&()>& index = {});
 
+// "config.json, --gpus: 64, --gbs: 512" without what a list or a configuration left behind words.
+Arguments without_stray_signs(Arguments arguments);
+
 // Of one option with its value: what is written instead of it, or, where nothing is, what to do.
 struct MeantOption {
   Arguments words;   // as they were typed when nothing is known of it

@@ -11,6 +11,7 @@ constexpr std::array kDegrees{
     Degree{{"T"}, {{{"--pin", "T="}, {"--layout", "TP="}}}, "no model is divided here"},
     Degree{{"C"}, {{{"--pin", "C="}, {"--layout", "CP="}}}, "no sequence is divided here"},
     Degree{{"EP"}, {{{"--pin", "EP="}, {"--layout", "EP="}}}, "no experts are divided here"},
+    Degree{{"ETP"}, {{{"--pin", "ETP="}, {"--layout", "ETP="}}}, "no experts are divided here"},
     Degree{{"P"}, {{{"-P", ""}, {"--pin", "P="}, {"--layout", "PP="}}}, ""},
     Degree{{"D"}, {{{"--pin", "D="}, {"--layout", "DP="}}}, "one replica is replayed here"},
     Degree{{"V"}, {{{"-V", ""}, {"--pin", "V="}, {"--layout", "VP="}}}, ""},
@@ -50,7 +51,7 @@ constexpr std::array kOtherNames{
     OtherName{{"price", "gpu-price", "usd-per-hour", "usd", "cost-per-gpu-hour", "gpu-cost"},
               {{kPrice}}},
     OtherName{{"timeout", "time-limit", "max-time"}, {{kBudget}}},
-    OtherName{{"topk", "top-k", "num-plans"}, {{kTop}}},
+    OtherName{{"topk", "top-k", "num-plans", "k"}, {{kTop}}},
     OtherName{{"jobs", "j", "workers", "num-threads", "num-jobs", "n-jobs"}, {{kThreads}}},
     OtherName{{"out", "outfile", "output-file", "save"}, {{kOutput}}},
     OtherName{{"trainer", "framework"}, {{kFor, {"--to", ""}}}},
@@ -104,7 +105,7 @@ constexpr std::array kRemarks{
     Remark{{"lora", "peft", "qlora", "finetune", "fine-tune"},
            "all parameters are trained: LoRA and other adapters are not modelled"},
     Remark{{"optimizer", "optim", "adam", "adamw", "sgd"},
-           "AdamW in mixed precision is assumed; a profile may say otherwise "
+           "leave it out: AdamW in mixed precision is assumed; a profile may say otherwise "
            "(docs/file_formats.md)",
            "--device"},
     Remark{{"csv", "markdown", "md", "table", "latex", "tex", "tsv", "excel"},
@@ -160,7 +161,8 @@ constexpr std::array kRemarks{
             "num-workers"},
            "leave it out: it changes neither the time of a step nor its memory",
            "--global-batch"},
-    Remark{{"objective", "goal", "metric", "sort", "sort-by", "optimize-for"},
+    Remark{{"objective", "goal", "metric", "sort", "sort-by", "optimize-for", "cheapest", "fastest",
+            "minimize-cost", "min-cost", "minimize", "maximize", "cheap"},
            "plans are ranked by step time, with memory and price beside it; -v marks those that no "
            "other plan beats in all three (*), and --pin and --sharding fix parts of the answer",
            "--top"},
@@ -227,6 +229,11 @@ constexpr std::array kRemarks{
     Remark{{"megatron", "megatron-bridge", "nemo", "torchtitan", "deepspeed", "verl", "pytorch"},
            "write --as megatron (for Megatron-Bridge and NeMo, too), torchtitan, deepspeed or verl",
            "--as"},
+    Remark{
+        {"megatron", "megatron-lm"}, "write --for megatron: only plans that it can run", "--for"},
+    Remark{{"torchtitan"}, "write --for torchtitan: only plans that it can run", "--for"},
+    Remark{{"deepspeed"}, "write --for deepspeed: only plans that it can run", "--for"},
+    Remark{{"pytorch"}, "write --for pytorch: only plans that it can run", "--for"},
     Remark{{"megatron", "torchtitan", "deepspeed", "pytorch"},
            "name the trainer with --for (plan) or --to (export), for example --for megatron"},
     Remark{{"schedule", "tensor", "pipeline"},
@@ -285,7 +292,8 @@ constexpr std::array kRemarks{
     Remark{{"fp8", "float8"},
            "write --precision float8 for products of layers in 8 bits",
            "--precision"},
-    Remark{{"quantization", "quantize", "int8", "load-in-8bit", "load-in-4bit"},
+    Remark{{"quantization", "quantize", "int8", "load-in-8bit", "load-in-4bit",
+            "quantization-config", "nf4", "bnb", "int4", "quant"},
            "training in integers is not modelled; 8 bits of floating point are: --precision float8",
            "--precision"},
     Remark{{"no-recompute", "no-checkpointing", "no-activation-checkpointing", "disable-recompute",
@@ -352,7 +360,8 @@ constexpr std::array kRemarks{
            "--pin TP=4 fixes a degree; compare --vary TP=1,2,4 plans each of several",
            "--pin"},
     Remark{
-        {"what-if", "whatif", "vary", "change", "set"},
+        {"what-if", "whatif", "vary", "change", "set", "bandwidth", "network", "interconnect",
+         "latency", "nvlink", "ib", "memory-gib", "link"},
         "ask penstock compare MODEL ... --vary bandwidth=1,2 (or memory-gib, gpus, schedule, ...)",
         "--why-not"},
     Remark{{"o", "output", "out", "save"},
@@ -442,10 +451,6 @@ constexpr std::array kRemarks{
             "grad-precision", "accumulate-allreduce-grads-in-fp32", "grad-reduce-dtype"},
            "write --gradients float32 or --gradients bfloat16",
            "--gradients"},
-    Remark{{"etp", "expert-tensor-parallel-size", "expert-tensor-parallel", "expert-tensor"},
-           "write --pin EP=8,ETP=1",
-           "--pin"},
-    Remark{{"k"}, "write --top 5", "--top"},
     Remark{{"checkpoint-interval", "ckpt-interval", "save-interval", "save-steps", "save-freq",
             "checkpoint-every", "save-every", "checkpoint-frequency", "ckpt-freq"},
            "leave it out: the interval between checkpoints follows from --mtbf-hours and "
@@ -492,6 +497,20 @@ constexpr std::array kRemarks{
            "settings of Slurm and clouds are edited in job.sbatch, sky.yaml and run.sh, which -o "
            "FOLDER writes",
            "--nearest"},
+    Remark{
+        {"partition", "account", "time", "walltime", "qos", "reservation", "constraint",
+         "exclusive", "nodelist", "cpus-per-task", "mail-user", "exclude-nodes", "array", "begin"},
+        "leave it out: nothing is started here; the settings of Slurm stand in job.sbatch, which "
+        "penstock export plan.json --to megatron -o job writes",
+        "--global-batch"},
+    Remark{{"step", "stride", "increment", "by"},
+           "of several numbers of GPUs the step follows a colon: --gpus 8..64:8; steps of the "
+           "training are counted in tokens: --tokens N",
+           "--global-batch-tokens"},
+    Remark{{"auto-find-batch-size", "auto-batch", "auto-batch-size", "auto-micro-batch",
+            "auto-tune", "autotune", "autotuning", "tune", "optimize", "auto"},
+           "leave it out: micro-batch size, degrees, schedule and recompute are searched anyway",
+           "--every-candidate"},
     Remark{{"sweep", "grid", "vary", "range", "over", "scan", "compare"},
            "-P, -V, -M and the names of schedules take lists: penstock schedule 1f1b,zb-h1 -P 4,8 "
            "-M 8,16 ...",

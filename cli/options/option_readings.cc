@@ -218,9 +218,9 @@ class Readings {
       if (key.empty() || degree.key != key) continue;
       if (const auto target = target_in(degree.targets, asked_)) return take(weight, *target);
       if (asked_.has("--why-not")) {
-        return say(weight, fmt::format("a plan has it already; ask --why-not {}=.. why it is not "
+        return say(weight, fmt::format("a plan has it already; ask --why-not {}={} why it is not "
                                        "another",
-                                       field_word(key)));
+                                       field_word(key), is_digits(value_) ? value_ : ".."));
       }
       if (asked_.has("--exit-zero")) {
         return say(weight, "the launch file has it already; what is wrong with it is found");

@@ -114,7 +114,8 @@ void Options::choices(std::vector<std::string> values) {
   entries_.back().choices = std::move(values);
 }
 
-std::optional<std::string> Options::parse(const Arguments& arguments, Screen screen) {
+std::optional<std::string> Options::parse(const Arguments& typed, Screen screen) {
+  const Arguments arguments = without_stray_signs(typed);
   const auto options_end = std::find(arguments.begin(), arguments.end(), "--");
   const auto given = [&](const char* name) {
     return std::find(arguments.begin(), options_end, name) != options_end;
@@ -131,7 +132,9 @@ std::optional<std::string> Options::parse(const Arguments& arguments, Screen scr
       entry.option->allow_extra_args()->expected(1, kMostPositionals);
     }
   }
+  refuse_quoted(arguments);
   refuse_schedule(arguments);
+  refuse_gpus(arguments);
   refuse_other_file(usage_, arguments);
   const Arguments own = in_own_options(arguments, known_names(), remarks_,
                                        [this]() -> const WordIndex& { return index(); });
@@ -154,6 +157,7 @@ std::optional<std::string> Options::parse(const Arguments& arguments, Screen scr
     if (entry.list != nullptr) *entry.list = results;
     if (entry.is_positional && entry.optional == nullptr && results.empty()) {
       refuse_other_choice(entry);
+      refuse_missing_file(own, entry.names);
       constexpr std::size_t kLongestHelp = 320;  // the schedules are a page
       const std::string what = entry.help.empty() || entry.help.size() > kLongestHelp
                                    ? ""

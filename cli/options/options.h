@@ -49,7 +49,7 @@ class Options {
   // (option_aliases.h). Returns the help when that was asked for: a text, or with --json the table
   // of options; `screen`: the help is written for it. Error{kBadInput} for unknown options (with
   // the nearest name), missing values and missing arguments.
-  [[nodiscard]] std::optional<std::string> parse(const Arguments& arguments, Screen screen);
+  [[nodiscard]] std::optional<std::string> parse(const Arguments& typed, Screen screen);
 
   [[nodiscard]] std::string help(Screen screen) const;
   [[nodiscard]] OptionTable table() const;
@@ -62,10 +62,16 @@ class Options {
   [[nodiscard]] std::string help_for_repeated(const std::string& names,
                                               const std::string& value_name,
                                               const std::vector<std::string>& values) const;
+  void refuse_quoted(const Arguments& arguments) const;
+  void refuse_missing_file(const Arguments& own, const std::string& what) const;
   void refuse_schedule(const Arguments& arguments) const;
+  void refuse_gpus(const Arguments& arguments) const;
+  [[nodiscard]] bool takes_value(const std::string& name) const;
   [[nodiscard]] const WordIndex& index() const;  // made when a word is unknown
   void refuse_other_choice(const Entry& missing) const;
   [[nodiscard]] bool has(const char* name) const;
+  [[nodiscard]] std::string help_for_degrees() const;
+  [[nodiscard]] std::string help_for_placed(const Arguments& own) const;
   [[nodiscard]] std::string help_for_number(const Arguments& own, const std::string& word) const;
   [[nodiscard]] std::string help_for_assignment(const Arguments& own) const;
   [[nodiscard]] std::string help_for_device(const Arguments& own, const std::string& word) const;

@@ -103,7 +103,12 @@ int parse_int(std::string_view option, std::string_view text, int least, int mos
                : unitless.empty() || unitless.find('.') != std::string::npos ? help
                                                                              : "write " + unitless);
   }
-  if (value < least) bad_option(option, shown(text) + " is too small", help);
+  if (value < least) {
+    bad_option(option, shown(text) + " is too small",
+               option == "--gpus"
+                   ? help + "; --gpus 8..64 plans for each, and says the fewest that do"
+                   : help);
+  }
   if (value > most && option == "--global-batch") {
     bad_option(option, shown(text) + " is too large",
                fmt::format("samples are counted, {} at most; if tokens were meant: "
@@ -157,6 +162,25 @@ Duration parse_budget(std::string_view option, std::string_view text) {
                                       ? "; it limits the search (of the training, --tokens 2T "
                                         "--usd-per-gpu-hour 2.5 prints days and price)"
                                       : "";
+  if (text.find_first_of("$") != std::string_view::npos || text.find("usd") != text.npos ||
+      text.find("USD") != text.npos || text.find("EUR") != text.npos) {
+    bad_option(option, shown(text) + " is no time",
+               "leave it out: days and price of the training are printed with --tokens 2T "
+               "--usd-per-gpu-hour 2.5; --budget 30s limits the search");
+  }
+  if (const std::size_t blank = text.find(' '); blank != std::string_view::npos && blank > 0) {
+    std::string joined(text);
+    std::erase(joined, ' ');
+    for (const std::string_view unit : {"minutes", "minute", "mins"}) {
+      if (joined.ends_with(unit)) joined.replace(joined.size() - unit.size(), unit.size(), "min");
+    }
+    for (const std::string_view unit : {"hours", "hour"}) {
+      if (joined.ends_with(unit)) joined.replace(joined.size() - unit.size(), unit.size(), "h");
+    }
+    if (joined.ends_with("min") || joined.ends_with('h') || parse_duration(joined)) {
+      bad_option(option, shown(text) + " is not a time", "write " + joined);
+    }
+  }
   for (const auto& [unit, seconds] :
        {std::pair{"min", kSecondsPerMinute}, std::pair{"m", kSecondsPerMinute},
         std::pair{"h", kSecondsPerHour}}) {
@@ -216,10 +240,7 @@ std::vector<std::string> parse_list(std::string_view option, std::string_view te
   return parts;
 }
 
-namespace {
-
-// "zero 3", "ZeRO-3", "fsdp", "zb-h1", "selective": of which choice they are the value; or nothing.
-std::string pair_of_value(std::string_view text) {
+std::string pair_called(std::string_view text) {
   std::string word = plain_word(text);
   std::erase_if(word, [](char c) { return c == ' ' || c == '-'; });
   if (word == "fsdp" || word == "zero1" || word == "zero2" || word == "zero3") {
@@ -229,6 +250,8 @@ std::string pair_of_value(std::string_view text) {
   const std::string_view schedule = schedule_spelled(text);
   return schedule.empty() ? "" : fmt::format("schedule={}", schedule);
 }
+
+namespace {
 
 // "sharding=zero3" as an option and its value.
 std::string with_blank(std::string pair) {
@@ -266,6 +289,11 @@ KeyValues parse_key_values(std::string_view option, std::string_view text) {
     const bool is_inside = colon != std::string::npos && colon > 0 && colon + 1 < part.size();
     if (is_inside && part.find('=') == std::string::npos) part[colon] = '=';
     const std::size_t equals = part.find('=');
+    if (const std::string prose = equals == std::string::npos ? pairs_in_prose(text) : "";
+        !prose.empty() && text.find(' ') != std::string_view::npos && option != "--cost") {
+      bad_option(option, fmt::format("'{}' is not KEY=VALUE", part.substr(0, 60)),
+                 fmt::format("write {} {}", option, prose));
+    }
     if (equals == std::string::npos || equals == 0 || equals + 1 == part.size()) {
       // "--tp 2,4", which is --pin T=2,4.
       if (option == "--pin" && !result.empty() &&
@@ -284,7 +312,7 @@ KeyValues parse_key_values(std::string_view option, std::string_view text) {
       if (const std::string pairs = pasted_pairs(text); !pairs.empty()) {
         bad_option(option, shown(text) + " is not KEY=VALUE", "write " + pairs);
       }
-      if (const std::string pair = pair_of_value(text);
+      if (const std::string pair = pair_called(text);
           !pair.empty() && (option == "--why-not" || option == "--pin")) {
         bad_option(
             option, shown(text) + " is not KEY=VALUE",

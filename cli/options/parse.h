@@ -31,6 +31,10 @@ std::vector<std::string> parse_list(std::string_view option, std::string_view te
 using KeyValues = std::vector<std::pair<std::string, std::string>>;
 KeyValues parse_key_values(std::string_view option, std::string_view text);
 
+// "zero 3", "ZeRO-3", "fsdp", "zb-h1", "selective": with the choice whose value they are,
+// "sharding=zero3"; or nothing.
+std::string pair_called(std::string_view text);
+
 // Of options that may be absent: what was given, else `otherwise`.
 int parse_count(std::string_view option, const std::optional<std::string>& text, int least,
                 int otherwise, int most = std::numeric_limits<int>::max());

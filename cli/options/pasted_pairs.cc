@@ -60,4 +60,31 @@ std::string pasted_pairs(std::string_view text) {
   return words.size() % 2 == 0 ? joined(pairs, ",") : "";
 }
 
+std::string pairs_in_prose(std::string_view text) {
+  const auto key_before = [](const std::vector<std::string>& words) {
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      const std::vector<std::string> end(words.begin() + static_cast<std::ptrdiff_t>(i),
+                                         words.end());
+      if (std::string key = key_called(joined(end, "-")); !key.empty()) return key;
+    }
+    return std::string();
+  };
+  std::vector<std::string> before, pairs;
+  for (std::string word : words_in(text)) {
+    while (word.size() > 1 && std::string_view("?!.").find(word.back()) != std::string_view::npos)
+      word.pop_back();
+    const bool is_number = word.find_first_not_of("0123456789") == std::string::npos;
+    const std::string together = is_number ? "" : pasted_pairs(word);  // "tp8"
+    if (!together.empty()) pairs.push_back(together);
+    const std::string key = is_number ? key_before(before) : "";
+    if (!key.empty()) pairs.push_back(field_word(key) + '=' + word);
+    if (is_number) {
+      before.clear();
+    } else {
+      before.push_back(std::move(word));
+    }
+  }
+  return joined(pairs, ",");
+}
+
 }  // namespace penstock

@@ -10,4 +10,8 @@ namespace penstock {
 // empty where a key is no word of the field or a value is no number.
 std::string pasted_pairs(std::string_view text);
 
+// "why not tensor parallel 8 and PP=4?" as "TP=8,PP=4": the degrees that a sentence names, or
+// nothing.
+std::string pairs_in_prose(std::string_view text);
+
 }  // namespace penstock

@@ -124,6 +124,28 @@ void use_calibration(Question& question, const SearchOptions& options) {
   question.cluster.value = calibrated_cluster(question.cluster.value, fitted);
 }
 
+// A profile that was measured or estimated on other devices than the cluster has.
+void refuse_other_devices(const Question& question, const std::string& cluster) {
+  std::vector<std::string> measured, there;
+  for (const SectionType& type : question.profile.value.section_types) {
+    for (const Measurement& each : type.measurements) {
+      if (std::find(measured.begin(), measured.end(), each.device) == measured.end())
+        measured.push_back(each.device);
+    }
+  }
+  for (const DeviceType& type : question.cluster.value.device_types) {
+    if (std::find(measured.begin(), measured.end(), type.name) != measured.end()) return;
+    there.push_back(type.name);
+  }
+  bad_option("--cluster",
+             fmt::format("{} has {}, and {} has times for {} only", cluster, joined(there, ", "),
+                         question.profile.file.path, joined(measured, ", ")),
+             fmt::format("give the cluster that the profile was made for, or the model's "
+                         "config.json in place of the profile: penstock plan config.json "
+                         "--cluster {}",
+                         cluster));
+}
+
 void use_measurements(Question& question, const SearchOptions& options, const Loaded<Json>& model) {
   if (options.precision) {
     bad_option("--precision", "this profile was measured, at one precision",
@@ -144,7 +166,9 @@ void use_measurements(Question& question, const SearchOptions& options, const Lo
   }
   const std::string& cluster = required(options.cluster, "--cluster", "--cluster cluster.json");
   question.profile = {read_profile(model.value, options.profile), model.file};
+  refuse_as_cluster(cluster);
   question.cluster = load_cluster(cluster);
+  refuse_other_devices(question, cluster);
 }
 
 // Such a model has two lengths, and a search knows one.
@@ -193,6 +217,7 @@ void use_estimate(Question& question, const SearchOptions& options, const Loaded
   settings.torch_collectives = options.trainer && has_torch_tensors(*options.trainer);
   settings.sums_apart = options.trainer && adds_gradients_apart(*options.trainer);
   if (options.cluster) {
+    refuse_as_cluster(*options.cluster);
     question.cluster = load_cluster(*options.cluster);
     settings.cluster = &question.cluster.value;
     settings.gpus = options.gpus ? question.request.gpus : device_count(question.cluster.value);
@@ -263,24 +288,23 @@ void refuse_missing(const SearchOptions& options, bool is_config) {
                          joined(example, " ")));
 }
 
+// The model, where all that a question needs is given beside it.
+Loaded<Json> load_inputs(const SearchOptions& options) {
+  Loaded<Json> model = load_json(options.profile);
+  const bool is_config = is_model_config(model.value);
+  if (!is_config) expect_profile(model.value, model.file.path);
+  refuse_missing(options, is_config);
+  return model;
+}
+
 int global_batch_of(const SearchOptions& options, const Question& question) {
   if (!options.global_batch_tokens) {
-    return parse_int("--global-batch", *options.global_batch, 1, kMostSamples);
+    return read_samples(*options.global_batch);
   }
   if (options.global_batch) {
     bad_option("--global-batch-tokens", "--global-batch is given, too", "keep one of them");
   }
   return samples_in(*options.global_batch_tokens, measured_defaults(question).sequence_length);
-}
-
-// 4M samples were never meant.
-void refuse_tokens(const std::optional<std::string>& batch) {
-  constexpr std::string_view kDigits = "0123456789.";
-  if (!batch || batch->empty() || batch->find_first_not_of(kDigits) + 1 != batch->size()) return;
-  if (std::string_view("kKmMbBgG").find(batch->back()) == std::string_view::npos) return;
-  bad_option("--global-batch", fmt::format("'{}' is not a whole number", *batch),
-             fmt::format("it counts samples (sequences); for tokens write --global-batch-tokens {}",
-                         *batch));
 }
 
 // What is reserved on every device leaves nothing of it.
@@ -299,13 +323,12 @@ void refuse_reserve(const Question& question) {
 
 }  // namespace
 
+void require_inputs(const SearchOptions& options) { static_cast<void>(load_inputs(options)); }
+
 Question question_of(const SearchOptions& options) {
   Question question;
-  const Loaded<Json> model = load_json(options.profile);
+  const Loaded<Json> model = load_inputs(options);
   const bool is_config = is_model_config(model.value);
-  if (!is_config) expect_profile(model.value, model.file.path);
-  refuse_missing(options, is_config);
-  refuse_tokens(options.global_batch);
   SearchRequest& request = question.request;
   if (options.gpus) set(question, "--gpus", "gpus", *options.gpus);
   if (options.reserve_gib) set(question, "--reserve-gib", "reserve-gib", *options.reserve_gib);

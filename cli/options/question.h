@@ -13,6 +13,8 @@ struct SearchOptions;
 Question question_of(const SearchOptions& options);
 // The same of another number of GPUs, whatever the batch.
 Question question_of(SearchOptions options, int gpus);
+// Error where the model cannot be read, or an option that its question needs is missing.
+void require_inputs(const SearchOptions& options);
 // As many as this machine has.
 int default_threads();
 // What an estimate is made for where nothing says which C and EP.

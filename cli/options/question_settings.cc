@@ -10,6 +10,7 @@
 #include "cli/options/cluster_settings.h"
 #include "cli/options/field_words.h"
 #include "cli/options/global_batch.h"
+#include "cli/options/near_words.h"
 #include "cli/options/parse.h"
 #include "cli/options/schedule_called.h"
 #include "cli/options/search_options.h"
@@ -31,8 +32,10 @@ std::string check_device(const ClusterSpec& cluster, const std::string& option,
     if (type.name == name) return name;
     known.push_back(type.name);
   }
+  const std::string near = did_you_mean(name, known);
+  const bool is_only = known.size() == 1 && !near.starts_with("did you mean");
   bad_option(option, fmt::format("the cluster has no device '{}'", name),
-             did_you_mean(name, known));
+             is_only ? fmt::format("leave it out: the cluster has only {}", known[0]) : near);
 }
 
 constexpr std::string_view kAsNeeded = "as-needed";
@@ -49,7 +52,7 @@ std::string check_recompute(const ModelProfile& profile, const std::string& opti
   std::sort(known.begin(), known.end());
   known.erase(std::unique(known.begin(), known.end()), known.end());
   const std::string help = name.find(',') == std::string::npos
-                               ? did_you_mean(name, known)
+                               ? help_for_unknown(name, known)
                                : "name one mode; without the option all are searched";
   bad_option(option, fmt::format("the profile has no recompute mode '{}'", name), help);
 }

@@ -13,15 +13,21 @@
 #include <fmt/format.h>
 
 #include "cli/io/file_kinds.h"
+#include "cli/io/files.h"
 #include "cli/io/near_files.h"
+#include "cli/io/shell_word.h"
 #include "cli/io/text_file.h"
+#include "cli/options/able_verbs.h"
 #include "cli/options/environment_words.h"
 #include "cli/options/field_words.h"
 #include "cli/options/option_readings.h"
 #include "cli/options/options_entry.h"
 #include "cli/options/parse.h"
+#include "cli/options/pasted_pairs.h"
+#include "cli/options/placed_words.h"
 #include "cli/options/schedule_spelled.h"
 #include "cli/options/trainer_called.h"
+#include "core/files/plan_format.h"
 #include "report/words.h"
 #include "trainers/trainer_table.h"
 
@@ -166,20 +172,77 @@ std::string Options::help_for_parted(const Arguments& own, const std::string& wo
     };
     if (is_number(value) && !is_number(word)) continue;  // "-M 8 gpipe"
     const bool has_keys = entry.value_name.find('=') != std::string::npos;
-    const char* between = has_keys && value.find('=') == std::string::npos ? "=" : ",";
+    const char* between = has_keys && value.ends_with('=')                   ? ""
+                          : has_keys && value.find('=') == std::string::npos ? "="
+                                                                             : ",";
     const auto end =
         std::find_if(at, own.end(), [](const auto& each) { return each.starts_with('-'); });
     std::vector<std::string> words(at, end);
+    std::erase_if(words, [](const std::string& each) {
+      return each == "vs" || each == "and" || each == "or" || each == "versus";
+    });
     for (std::string& each : words) {
       if (const std::string_view schedule = schedule_spelled(each); !schedule.empty()) {
         each = schedule;
       }
+    }
+    if (option == "--schedule" && has("--vary")) {
+      return fmt::format("write --vary schedule={},{}", value, joined(words, ","));
     }
     return fmt::format("write it as one word: {} {}{}{}", option, value, between,
                        joined(words, ","));
   }
   return "";
 }
+
+// "config.json h100 64 512", "config.json on 64 h100": the whole command with their options.
+std::string Options::help_for_placed(const Arguments& own) const {
+  const std::string first = first_argument(usage_);
+  if (first != "MODEL" && first != "CONFIG") return "";
+  Arguments left = parser_->app.remaining(), kept;
+  const std::vector<std::string> known = known_names();
+  const std::function<const WordIndex&()> make_index = [this]() -> const WordIndex& {
+    return index();
+  };
+  const auto options = words_as_options(left, own, Asked{known, remarks_, make_index});
+  if (!options) return "";
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    const auto found = std::find(left.begin(), left.end(), own[i]);
+    if (found != left.end() && (i == 0 || !takes_value(own[i - 1]))) {
+      left.erase(found);
+    } else {
+      kept.push_back(own[i]);
+    }
+  }
+  kept.insert(kept.end(), options->begin(), options->end());
+  return "write " + command_of(usage_.substr(0, usage_.find(' ')), kept);
+}
+
+namespace {
+
+// "calibrate plan.json train.log", "calibrate runs.json".
+std::string help_for_runs(const Arguments& files) {
+  std::string plan = "plan.json", log = "train.log";
+  bool is_run = false;
+  for (const std::string& file : files) {
+    const bool is_plan = is_plan_format(format_of_file(file));
+    const bool is_log = is_written_so(file, ".log") || is_written_so(file, ".jsonl") ||
+                        is_written_so(file, ".out") || is_written_so(file, ".txt");
+    if (is_plan) plan = file;
+    if (is_log) log = file;
+    is_run = is_run || is_plan || is_log;
+  }
+  if (!is_run && files.size() == 1) {
+    const std::string help = help_for_misplaced(files[0], "--runs");
+    return help.empty() ? "it follows its option: --runs " + files[0] : help;
+  }
+  return fmt::format(
+      "penstock validate {} {} --add-to runs.json adds a run; then penstock calibrate "
+      "--runs runs.json",
+      plan, log);
+}
+
+}  // namespace
 
 // "schedule 1f1b 4 8".
 std::string Options::help_for_number(const Arguments& own, const std::string& word) const {
@@ -301,6 +364,18 @@ std::string Options::help_for_file(const Arguments& own, const std::string& word
     return "a page shows one plan with the search that found it: penstock report plan.json -o "
            "report.html; penstock plan ... --baseline plan.json compares with another plan";
   }
+  const auto cluster = std::find(own.begin(), own.end(), "--cluster");
+  if (has("--vary") && own.end() - cluster > 2 && *(cluster + 2) == word) {
+    return fmt::format("write --vary cluster={},{} in place of --cluster", *(cluster + 1), word);
+  }
+  if (has("--global-batch") && format.starts_with("penstock.profile") && !own.empty() &&
+      !own.front().starts_with('-')) {
+    Arguments words(own.begin() + 1, own.end());
+    words.erase(std::find(words.begin(), words.end(), word));
+    words.insert(words.begin(), word);
+    return fmt::format("a profile takes the place of {}: {}", own.front(),
+                       command_of(usage_.substr(0, usage_.find(' ')), words));
+  }
   if (has("--vary")) {
     return "one model is planned with several settings (--vary); penstock plan ... --baseline "
            "plan.json compares the best plan with another";
@@ -315,6 +390,29 @@ std::string Options::help_for_file(const Arguments& own, const std::string& word
   return has("--output") ? "to write a file: -o " + word : "";
 }
 
+// "tp 8 pp 4", "why not pp=4", and of `compare` "tp 1,2,4": degrees without their option.
+std::string Options::help_for_degrees() const {
+  const Arguments left = parser_->app.remaining();
+  if (has("--vary")) {
+    std::vector<std::string> varied;
+    for (std::size_t i = 0; i + 1 < left.size(); i += 2) {
+      const std::string key = key_called(left[i]);
+      const bool are_numbers = left[i + 1].find_first_not_of("0123456789,") == std::string::npos;
+      if (key.empty() || !are_numbers) return "";
+      varied.push_back(fmt::format("--vary {}={}", field_word(key), left[i + 1]));
+    }
+    return varied.empty() || left.size() % 2 != 0 ? "" : "write " + joined(varied, " ");
+  }
+  std::string pairs = pairs_in_prose(joined(left, " "));
+  if (pairs.empty()) return "";
+  if (has("--why-not")) return "write --why-not " + pairs;
+  if (pairs.find("gbs=") != std::string::npos || pairs.find("M=") == 0) return "";
+  if (has("--pin")) return "write --pin " + pairs;
+  if (!has("--layout")) return "";
+  std::replace(pairs.begin(), pairs.end(), ',', ' ');
+  return fmt::format("write --layout \"{}\"", pairs);
+}
+
 // What people write for one value and the shell takes apart, or where an option belongs.
 std::string Options::help_for_surplus(const Arguments& own, const std::string& word) const {
   if (is_environment_setting(word)) {
@@ -322,6 +420,14 @@ std::string Options::help_for_surplus(const Arguments& own, const std::string& w
     if (!help.empty()) return help;
     return "leave it out here: a setting of the environment stands before the command, and none "
            "changes the answer";
+  }
+  if (std::string help = help_for_placed(own); !help.empty()) return help;
+  if (word.find('=') == std::string::npos && own.size() > 1 && !is_there(word)) {
+    const bool is_value = std::find(own.begin(), own.end(), "--layout") != own.end();
+    if (std::string help = is_value ? "" : help_for_degrees(); !help.empty()) return help;
+  }
+  if (usage_.starts_with("calibrate")) {
+    return help_for_runs(parser_->app.remaining());
   }
   const auto stands = std::find(own.begin(), own.end(), word);
   const bool has_option = stands - own.begin() > 1 && (stands - 2)->starts_with('-');

@@ -67,6 +67,12 @@ std::string plain_tokens(const std::string& text) {
     std::copy_if(text.begin(), text.end(), std::back_inserter(plain),
                  [](char c) { return c != ' '; });
   }
+  for (const auto& [word, letter] : {std::pair{"trillion", "T"}, std::pair{"billion", "B"},
+                                     std::pair{"million", "M"}, std::pair{"tokens", ""}}) {
+    if (plain.ends_with(word)) {
+      plain.replace(plain.size() - std::string_view(word).size(), std::string::npos, letter);
+    }
+  }
   if (plain.empty()) return "";
   char& last = plain.back();
   last = last == 'G' ? 'B' : static_cast<char>(std::toupper(static_cast<unsigned char>(last)));
@@ -137,6 +143,10 @@ std::optional<TrainingQuestion> TrainingCostOptions::question() const {
   question.tokens = parse_tokens("--tokens", *tokens);
   if (mtbf) question.failures = failures_of(*this);
   return question;
+}
+
+void TrainingCostOptions::read_price() const {
+  if (price) parse_number("--usd-per-gpu-hour", *price, kLeastUsd, kMostUsd);
 }
 
 void TrainingCostOptions::set_price(ClusterSpec& cluster) const {

@@ -21,6 +21,8 @@ struct TrainingCostOptions {
   // tokens to train on.
   [[nodiscard]] std::optional<TrainingQuestion> question() const;
 
+  // Error{kBadInput} where the price is none.
+  void read_price() const;
   // With --usd-per-gpu-hour every device costs that.
   void set_price(ClusterSpec& cluster) const;
   void set_price(PlanFile& file) const;

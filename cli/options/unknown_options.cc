@@ -11,11 +11,13 @@
 #include "cli/io/files.h"
 #include "cli/io/near_files.h"
 #include "cli/io/plan_json.h"
+#include "cli/io/shell_word.h"
 #include "cli/options/able_verbs.h"
 #include "cli/options/longest_name.h"
 #include "cli/options/option_aliases.h"
 #include "cli/options/options_entry.h"
 #include "cli/options/parse.h"
+#include "cli/options/placed_words.h"
 #include "cli/options/schedule_spelled.h"
 #include "core/files/plan_format.h"
 #include "core/values/error.h"
@@ -45,7 +47,14 @@ std::string Options::help_for_repeated(const std::string& names, const std::stri
       std::adjacent_find(values.begin(), values.end(), std::not_equal_to<>()) == values.end();
   if (are_equal) return "keep one of them";
   if (value_name.find(",...") != std::string::npos || value_name == "LIST") {
-    return fmt::format("write them as one: {} {}", name, joined(values, ","));
+    std::vector<std::string> words = values;
+    for (std::string& word : words) {  // "--why-not fsdp"
+      const bool has_keys = value_name.find('=') != std::string::npos;
+      const std::string pair =
+          has_keys && word.find('=') == std::string::npos ? pair_called(word) : "";
+      if (!pair.empty()) word = pair;
+    }
+    return fmt::format("write them as one: {} {}", name, joined(words, ","));
   }
   const bool has_range = std::any_of(values.begin(), values.end(), [](const std::string& each) {
     return each.find("..") != std::string::npos;
@@ -112,31 +121,62 @@ void Options::refuse_schedule(const Arguments& arguments) const {
       arguments[0].substr(0, kLongestName), joined(schedules, ","), joined(counts, " ")));
 }
 
-void refuse_other_file(const std::string& usage, const Arguments& arguments) {
-  if (arguments.empty() || arguments[0].starts_with('-')) return;
-  const std::string& path = arguments[0];
+// "plan 'config.json --gpus 64'": one word, where several were meant.
+void Options::refuse_quoted(const Arguments& arguments) const {
   std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error)) return;
-  const std::string verb = usage.substr(0, usage.find(' ')), takes = first_argument(usage),
-                    format = format_of_file(path);
-  // "validate train.log --plan plan.json": the right one is there as well.
-  const bool has_plan = std::any_of(arguments.begin() + 1, arguments.end(), [](const auto& word) {
-    return is_plan_format(format_of_file(word));
+  if (arguments.empty() || arguments.front().find(" --") == std::string::npos) return;
+  if (std::filesystem::exists(arguments.front(), error)) return;
+  std::string command = "penstock " + usage_.substr(0, usage_.find(' ')) + ' ' + arguments.front();
+  for (std::size_t i = 1; i < arguments.size(); ++i) command += ' ' + shell_word(arguments[i]);
+  throw_bad_input("quotes make one word of the command\nhelp: leave them out: " + command);
+}
+
+// Where a file is missing of which one by its usual name lies here.
+void Options::refuse_missing_file(const Arguments& own, const std::string& what) const {
+  const bool is_plan = what == "PLAN";
+  if (!is_plan && what != "MODEL" && what != "CONFIG") return;
+  std::error_code error;
+  const char* usual = is_plan ? "plan.json" : "config.json";
+  if (!std::filesystem::is_regular_file(usual, error)) return;
+  Arguments words{usual};
+  words.insert(words.end(), own.begin(), own.end());
+  bad_option(what, "missing",
+             fmt::format("it comes first; here is one: {}",
+                         command_of(usage_.substr(0, usage_.find(' ')), words)));
+}
+
+bool Options::takes_value(const std::string& name) const {
+  return std::any_of(entries_.begin(), entries_.end(), [&name](const Entry& entry) {
+    if (entry.option == nullptr || entry.is_positional || entry.flag != nullptr) return false;
+    const std::vector<std::string> names = parse_list("option", entry.names);
+    return std::find(names.begin(), names.end(), name) != names.end();
   });
-  if (has_plan && takes == "PLAN") return;
-  const bool is_other_file = format.empty() && !path.ends_with(".json") &&
-                             !kind_of_text(path, "").words.empty() && verb != "profile";
-  if (takes == "PLAN" && verb != "report" && verb != "trace" && !is_plan_format(format)) {
-    static_cast<void>(load_plan_json(path));
-  } else if (takes == "MODEL" && is_other_file) {
-    static_cast<void>(load_json(path));
-  } else if (verb == "compare" && is_plan_format(format)) {
-    throw_bad_input(fmt::format(
-        "{0}: this is a plan, and a model belongs here\nhelp: penstock plan config.json ... "
-        "--baseline {0} compares it with the best plan of that model; penstock explain {0} says "
-        "what would make it faster",
-        path));
-  }
+}
+
+// "compare h100 a100", "plan 64 h100": where a model belongs, GPUs are named or counted.
+void Options::refuse_gpus(const Arguments& arguments) const {
+  const std::string takes = first_argument(usage_);
+  const bool takes_model = takes == "MODEL" || takes == "CONFIG";
+  const auto is_named = [](const std::string& word) {
+    std::error_code error;
+    return (is_like_gpu(word) || is_digits(word)) && !std::filesystem::exists(word, error);
+  };
+  if (!takes_model || arguments.empty() || !is_named(arguments.front())) return;
+  const auto end = std::find_if(arguments.begin(), arguments.end(),
+                                [](const auto& word) { return word.starts_with('-'); });
+  const std::vector<std::string> known = known_names();
+  const std::function<const WordIndex&()> make_index = [this]() -> const WordIndex& {
+    return index();
+  };
+  const auto options =
+      words_as_options({arguments.begin(), end}, arguments, Asked{known, remarks_, make_index});
+  if (!options) return;
+  Arguments words{"config.json"};
+  words.insert(words.end(), options->begin(), options->end());
+  words.insert(words.end(), end, arguments.end());
+  throw_bad_input(fmt::format("'{}' is no model\nhelp: the model comes first, for example {}",
+                              arguments.front(),
+                              command_of(usage_.substr(0, usage_.find(' ')), words)));
 }
 
 void Options::refuse_leftovers(const Arguments& own) const {

@@ -3,6 +3,7 @@
 #include "cli/options/unread_options.h"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <optional>
 #include <set>
@@ -175,10 +176,28 @@ std::string command_meant(const std::vector<UnreadOption>& unread, const Argumen
   return command_of(usage.substr(0, usage.find(' ')), words);
 }
 
+// "config.json --profile profile.json": the file takes the place of the argument.
+std::string with_other_model(const UnreadOption& option, const Arguments& read,
+                             const Asked& asked) {
+  constexpr std::array<std::string_view, 4> kNames{"--profile", "--model", "--config",
+                                                   "--model-config"};
+  std::error_code error;
+  const bool is_named = std::find(kNames.begin(), kNames.end(), option.name) != kNames.end() &&
+                        std::filesystem::is_regular_file(option.value, error);
+  const bool has_first = !read.empty() && !read.front().starts_with('-');
+  const std::string& usage = asked.index().usage();
+  if (!is_named || !has_first || usage.find(" MODEL ") == std::string::npos) return "";
+  Arguments words = read;
+  words.front() = option.value;
+  return fmt::format("one model is given, without a name: {}",
+                     command_of(usage.substr(0, usage.find(' ')), words));
+}
+
 // "--model config.json": the argument without a name, if it is not there as well.
 std::string with_command(const UnreadOption& option, const Arguments& read, const Asked& asked) {
   constexpr std::string_view kNameless = " is the argument without a name: ";
   const std::size_t at = option.help.find(kNameless);
+  if (const std::string other = with_other_model(option, read, asked); !other.empty()) return other;
   const bool has_first = !read.empty() && !read.front().starts_with('-');
   if (at == std::string::npos || option.value.empty() || has_first) return option.help;
   const std::string& usage = asked.index().usage();
@@ -191,6 +210,16 @@ std::string with_command(const UnreadOption& option, const Arguments& read, cons
   words.insert(words.end(), read.begin(), read.end());
   return option.help.substr(0, at + kNameless.size()) +
          command_of(usage.substr(0, usage.find(' ')), words);
+}
+
+// "--no-recompute --recompute full".
+std::string given_as_well(const UnreadOption& option, const Arguments& read) {
+  if (!option.help.starts_with(kWrite) || option.group != nullptr) return "";
+  const std::size_t begin = kWrite.size() - 2;
+  const std::string name = option.help.substr(begin, option.help.find(' ', begin) - begin);
+  const auto found = std::find(read.begin(), read.end(), name);
+  if (name == "--pin" || found == read.end() || found + 1 == read.end()) return "";
+  return fmt::format("; {} {} is given as well: keep one of them", name, *(found + 1));
 }
 
 std::string shown(const std::string& name) {
@@ -246,7 +275,8 @@ void refuse_options(const std::vector<UnreadOption>& unread, const Arguments& re
     return each.help == unread.front().help;
   });
   if (is_one && names.size() == 1) {
-    refuse_option(names.front(), with_command(unread.front(), read, asked));
+    refuse_option(names.front(),
+                  with_command(unread.front(), read, asked) + given_as_well(unread.front(), read));
   }
   std::vector<std::string> quoted;
   constexpr std::size_t kMostNames = 8;

@@ -16,6 +16,7 @@ struct UnreadOption {
   std::size_t at;                      // where it stood among those that were read
   bool takes_next;                     // its value is a word of its own
   const CountsMeant* group = nullptr;  // that says it together with others; or null
+  bool is_certain = false;             // its words say it, so that nothing is guessed
 };
 
 // No more than so many are read: each costs milliseconds, and nobody reads more answers.

@@ -155,9 +155,14 @@ Answer run_calibrate(const Arguments& arguments, Screen screen) {
   options.choices(trainer_names());
   options.flag("--json", "the result as one JSON object", json);
   executor.declare(options);
-  options.remark({"plan", "log", "train-log", "run-log", "logs", "measured", "step-time"},
+  options.remark({"plan", "log", "train-log", "run-log", "logs"},
                  "penstock validate plan.json train.log --add-to runs.json collects measured runs; "
                  "then penstock calibrate --runs runs.json");
+  options.remark(
+      {"measured", "measure", "step-time", "time"},
+      "a step that you measured is given where a plan is asked for: penstock plan ... "
+      "--measured \"TP=4 PP=4 mbs=1 gbs=128: 14.66s\"; several runs make a file: penstock "
+      "validate plan.json train.log --add-to runs.json");
   if (auto help = options.parse(arguments, screen)) return help_answer(*help);
 
   const std::string& runs = required(path, "--runs", "--runs runs.json");

@@ -19,6 +19,7 @@
 #include "cli/options/slow_options.h"
 #include "cli/options/table_format.h"
 #include "cli/options/training_cost_options.h"
+#include "cli/options/wrong_values.h"
 #include "cli/verbs/verbs.h"
 #include "report/comparison.h"
 #include "report/flat_table.h"
@@ -168,6 +169,10 @@ std::vector<Settings> combinations(const std::vector<Axis>& axes) {
 }
 
 std::string help_for_key(const std::string& key) {
+  if (key == "batch" || key == "batch-size" || key == "bs") {
+    return "write --vary gbs=A,B, the samples of a step over all GPUs, or --vary mbs=A,B, those of "
+           "a micro-batch";
+  }
   if (key == "gpu") return "did you mean 'device' (its type) or 'gpus' (how many)?";
   if (key == "zero" || key == "zero-stage") return "write --vary sharding=zero1,zero3";
   std::string near = did_you_mean(key, in_field_words(known_keys()));
@@ -369,11 +374,18 @@ Answer run_compare(const Arguments& arguments, Screen screen) {
   training.declare(options);
   options.heading("What to print");
   format.declare(options, "one row per combination");
+  options.remark({"o", "output", "out", "save", "csv-file", "outfile"},
+                 "the table goes to stdout: --format csv > table.csv keeps it (also markdown, "
+                 "--json)");
   if (auto help = options.parse(arguments, screen)) return help_answer(*help);
 
   const TableFormat chosen = format.chosen();
-  const std::optional<TrainingQuestion> asked = training.question();
   const std::vector<Axis> axes = axes_of(vary, given);
+  WrongValues wrong;
+  wrong.check(given);
+  wrong.check(training);
+  wrong.refuse();
+  const std::optional<TrainingQuestion> asked = training.question();
   const std::vector<Settings> rows = combinations(axes);
   Asker asker(given);
   std::vector<Question> questions;  // all are understood before the first search begins

@@ -25,6 +25,7 @@
 #include "cli/options/table_format.h"
 #include "cli/options/trainer_called.h"
 #include "cli/options/training_cost_options.h"
+#include "cli/options/wrong_values.h"
 #include "cli/reports/book_of_plans.h"
 #include "cli/reports/large_plans.h"
 #include "cli/reports/offload_remedy.h"
@@ -304,6 +305,13 @@ std::optional<BookSizes> book_sizes(SearchOptions& given, const std::optional<st
 
 // Whoever names a table or a page means one.
 void refuse_other_ending(const std::string& output) {
+  for (const std::string_view form : {"json", "yaml", "csv", "table", "wide", "markdown", "md",
+                                      "html", "text", "txt", "xml", "pretty", "stdout"}) {
+    if (output != form) continue;
+    bad_option("--output", fmt::format("a file is named here, and '{}' is a form", output),
+               "write -o plan.json for a plan file; --json, --format csv or --format markdown "
+               "choose what is printed");
+  }
   for (const std::string_view end :
        {".csv", ".md", ".html", ".pdf", ".svg", ".png", ".txt", ".yaml", ".yml", ".toml"}) {
     if (!output.ends_with(end)) continue;
@@ -360,8 +368,15 @@ Answer run_plan(const Arguments& arguments, Screen screen) {
                  "write plan 1 as a plan file (- for stdout, instead of the report)", output);
   format.declare(options, "one row per plan");
   options.names_given(given_names);
+  options.remark({"book", "book-file", "all-counts"},
+                 "several numbers of GPUs make a book: --gpus 8..64 -o book.json");
   if (auto help = options.parse(arguments, screen)) return help_answer(*help);
 
+  WrongValues wrong;
+  wrong.check(given);
+  wrong.check(training);
+  wrong.check_missing(given);
+  wrong.refuse();
   const std::optional<BookSizes> sizes = book_sizes(given, nodes);
   if (sizes) {
     refuse_given(given_names, {"--baseline", "-v", "--top", "--tokens"},

@@ -19,6 +19,7 @@
 #include "cli/options/options.h"
 #include "cli/options/parse.h"
 #include "cli/options/search_options.h"
+#include "cli/options/wrong_values.h"
 #include "cli/reports/known_host.h"
 #include "cli/reports/large_plans.h"
 #include "cli/verbs/verbs.h"
@@ -183,6 +184,12 @@ Asked asked_of(const Layout& layout, SearchOptions given, const std::optional<Ba
   Asked asked{question_of(given), {}};
   Question& question = asked.question;
   if (layout.offload) use_hosts(question);
+  if (layout.recompute) {
+    Pins pins;  // only read
+    std::swap(pins, question.request.pins);
+    set(question, "--layout recompute", "recompute", *layout.recompute);
+    std::swap(pins, question.request.pins);
+  }
   LayoutDefaults defaults;
   defaults.gpus = all_gpus ? question.request.gpus : 0;
   defaults.sequence_length = question.request.sequence_length;
@@ -327,6 +334,16 @@ void refuse_plan(const std::string& path) {
       path, path));
 }
 
+// "--measured 12.4s/it": most likely of the layout that is asked about.
+void refuse_lone_times(const std::vector<std::string>& measured, const std::string& layout) {
+  for (const std::string& text : measured) {
+    const std::string time = text.substr(0, text.find('/'));
+    if (text.find(':') != std::string::npos || !parse_duration(time)) continue;
+    bad_option(kMeasured, fmt::format("'{}' does not say of which configuration", text),
+               fmt::format("if it is a step of this one: --measured \"{}: {}\"", layout, time));
+  }
+}
+
 // Where the layout says itself how many GPUs it takes, and others were asked for.
 std::string remark_of_gpus(const SearchOptions& given, const Layout& layout, const Plan& plan) {
   if (!given.gpus || !layout.data) return "";
@@ -378,7 +395,12 @@ Answer run_predict(const Arguments& arguments, Screen screen) {
     refuse_plan(given.profile);
     bad_option(kLayout, "missing", "add it, for example --layout \"TP=4 PP=8 DP=2 mbs=1 gbs=128\"");
   }
-  Layout layout = parse_layout(kLayout, joined(said, " "));
+  refuse_lone_times(given.measured, joined(said, " "));
+  Layout layout;
+  WrongValues wrong;
+  wrong.check([&] { layout = parse_layout(kLayout, joined(said, " ")); });
+  wrong.check(given);
+  wrong.refuse();
   std::optional<Batch> batch;
   if (batch_file) {
     batch = read_batch_file(load_json(*batch_file).value, *batch_file);

@@ -95,6 +95,15 @@ constexpr std::array kSentences{
              "the trainer is named to a verb: penstock plan config.json ... --for deepspeed, "
              "penstock export plan.json --to deepspeed -o job; penstock check train.sh judges a "
              "launch file"},
+    Sentence{{"apply", "deploy", "use", "operate", "follow"},
+             "a plan is written for a trainer by penstock export plan.json --to megatron -o job; a "
+             "book of plans is used by penstock train --book book.json --ranks N, penstock morph "
+             "--book book.json --trace trace.csv and penstock manage job.json"},
+    Sentence{{"how", "what", "which", "can", "is", "i", "will", "does", "do", "please", "should"},
+             "a question is asked with options: penstock plan config.json --device h100-sxm --gpus "
+             "64 --global-batch 512 --tokens 2T --usd-per-gpu-hour 2.5 prints the best plan, the "
+             "days and the price"},
+    Sentence{{"me", "us", "man-page"}, "penstock --help lists the verbs"},
     Sentence{{"inference", "serving", "generate-text", "finetune", "lora"},
              "training steps of all parameters are planned: forward, backward and update of one "
              "model"},

@@ -10,8 +10,12 @@
 
 #include <fmt/format.h>
 
+#include "cli/io/file_kinds.h"
+#include "cli/io/near_files.h"
 #include "cli/io/shell_word.h"
+#include "cli/options/able_verbs.h"
 #include "cli/verbs/verb_called.h"
+#include "core/files/plan_format.h"
 #include "core/values/error.h"
 #include "report/words.h"
 
@@ -63,6 +67,7 @@ void refuse_late_verb(const Arguments& arguments) {
   const std::string& first = arguments[0];
   const bool is_name = !first.starts_with('-') && first.find_first_of("./") == std::string::npos;
   const auto verb = std::find_if(arguments.begin(), arguments.end(), is_verb);
+  if (first.ends_with("/penstock")) return;
   if (is_name || verb == arguments.end()) return;
   Arguments others(arguments.begin(), verb);
   others.insert(others.end(), verb + 1, arguments.end());
@@ -70,13 +75,82 @@ void refuse_late_verb(const Arguments& arguments) {
                               command_of(*verb, others)));
 }
 
-const Verb& verb_named(const std::string& name) {
+// Of a file in the place of the verb, what it is taken by.
+std::string_view verb_for_file(const std::string& path) {
+  const std::string format = format_of_file(path);
+  if (is_plan_format(format)) return "explain";
+  if (is_launch_file(path)) return "check";
+  return path.ends_with(".csv") ? "schedule" : "plan";
+}
+
+// "config.json --gpus 64", "--gpus 64", "./penstock plan", "planconfig.json": the whole command.
+std::string command_without_verb(const Arguments& arguments) {
+  const std::string& first = arguments[0];
+  const Arguments rest(arguments.begin() + 1, arguments.end());
+  std::error_code error;
+  if (first == "penstock" || first.ends_with("/penstock")) {
+    const bool has_verb = !rest.empty() && is_verb(rest[0]);
+    return has_verb ? command_of(rest[0], {rest.begin() + 1, rest.end()}) : "";
+  }
+  if (std::filesystem::is_regular_file(first, error)) {
+    return rest.empty() ? "" : command_of(std::string(verb_for_file(first)), arguments);
+  }
+  if (first.starts_with("--")) {
+    Arguments words{"config.json"};
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    return verb_takes("plan", words) ? command_of("plan", words) : "";
+  }
+  for (const Verb& verb : verbs()) {
+    const bool is_glued = first.size() > verb.name.size() && first.starts_with(verb.name) &&
+                          std::filesystem::is_regular_file(first.substr(verb.name.size()), error);
+    if (!is_glued) continue;
+    Arguments words{first.substr(verb.name.size())};
+    words.insert(words.end(), rest.begin(), rest.end());
+    return command_of(std::string(verb.name), words);
+  }
+  return "";
+}
+
+// "why plan.json TP=8": choices have an option.
+Arguments with_choices(const std::string& verb, const Arguments& rest) {
+  if (verb != "explain" || rest.size() < 2) return rest;
+  const Arguments pairs(rest.begin() + 1, rest.end());
+  const bool are_pairs = std::all_of(pairs.begin(), pairs.end(), [](const std::string& word) {
+    return word.find('=') != std::string::npos && !word.starts_with('-');
+  });
+  return are_pairs ? Arguments{rest[0], "--why-not", joined(pairs, ",")} : rest;
+}
+
+// "did you mean 'plan'?", and the whole command where that verb takes all of it.
+std::string with_command(const std::string& help, const Arguments& arguments) {
+  constexpr std::string_view kMeant = "did you mean '";
+  const std::size_t begin = kMeant.size(), end = help.find('\'', begin);
+  const bool is_one = help.starts_with(kMeant) && end != std::string::npos &&
+                      help.compare(end, std::string::npos, "'?") == 0;
+  if (!is_one || arguments.size() < 2) return help;
+  const std::string verb = help.substr(begin, end - begin);
+  const Arguments rest = with_choices(verb, {arguments.begin() + 1, arguments.end()});
+  if (verb_takes(verb, rest)) return help + " write " + command_of(verb, rest);
+  const auto found = std::find_if(verbs().begin(), verbs().end(),
+                                  [&verb](const Verb& each) { return each.name == verb; });
+  return found == verbs().end()
+             ? help
+             : fmt::format("{} usage: penstock {}", help, options_of(*found).usage);
+}
+
+const Verb& verb_named(const Arguments& arguments) {
+  const std::string& name = arguments[0];
   std::vector<std::string> known;
   for (const Verb& verb : verbs()) {
     if (verb.name == name) return verb;
     known.emplace_back(verb.name);
   }
-  throw_bad_input(fmt::format("unknown verb '{}'\nhelp: {}", name, help_for_verb(name, known)));
+  const std::string command = command_without_verb(arguments);
+  throw_bad_input(fmt::format("unknown verb '{}'\nhelp: {}", name,
+                              command.empty() ? with_command(help_for_verb(name, known), arguments)
+                              : name.ends_with("penstock")
+                                  ? fmt::format("leave the second '{}' out: {}", name, command)
+                                  : "a verb comes first: " + command));
 }
 
 }  // namespace
@@ -207,13 +281,13 @@ Answer run_penstock(const Arguments& given, Screen screen) {
   if (first == "--version" || first == "version" || (is_alone && (first == "-v" || first == "-V")))
     return {fmt::format("penstock {}\n", version())};
   if (first == "--help" || first == "-h" || first == "help") {
-    if (arguments.size() > 1) return verb_named(arguments[1]).run({"--help"}, screen);
+    if (arguments.size() > 1) return verb_named({arguments[1]}).run({"--help"}, screen);
     return report_answer(help(screen));
   }
   refuse_late_verb(arguments);
   if (arguments.size() == 2 && arguments[1] == "help")
-    return verb_named(first).run({"--help"}, screen);
-  return verb_named(first).run({arguments.begin() + 1, arguments.end()}, screen);
+    return verb_named({first}).run({"--help"}, screen);
+  return verb_named(arguments).run({arguments.begin() + 1, arguments.end()}, screen);
 }
 
 }  // namespace penstock

@@ -1,0 +1,87 @@
+#include "cli/options/placed_words.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "cli/options/field_words.h"
+#include "report/words.h"
+
+namespace penstock {
+namespace {
+
+// "on 64 h100 gpus".
+bool says_nothing(const std::string& word) {
+  constexpr std::array<std::string_view, 14> kWords{"on",     "with", "using", "and",    "vs",
+                                                    "versus", "x",    "gpu",   "gpus",   "for",
+                                                    "at",     "of",   "to",    "against"};
+  return std::find(kWords.begin(), kWords.end(), plain_word(word)) != kWords.end();
+}
+
+bool is_given(const Arguments& given, std::string_view option) {
+  return std::find(given.begin(), given.end(), option) != given.end();
+}
+
+// "8xh100": 8 is there, and the rest is a GPU.
+std::size_t end_of_count(const std::string& word) {
+  const std::size_t mark = word.find_first_not_of("0123456789");
+  const bool is_counted = mark != std::string::npos && mark > 0 && word.size() > mark + 1 &&
+                          (word[mark] == 'x' || word[mark] == '*') &&
+                          is_like_gpu(word.substr(mark + 1));
+  return is_counted ? mark : 0;
+}
+
+}  // namespace
+
+bool is_like_gpu(const std::string& word) {
+  constexpr std::size_t kMostLetters = 2, kMostDigits = 3;
+  const std::string plain = plain_word(word);
+  if (plain.starts_with("rtx") || plain.starts_with("gtx")) return true;
+  const auto is_letter = [](unsigned char c) { return std::isalpha(c) != 0; };
+  const auto is_digit = [](unsigned char c) { return std::isdigit(c) != 0; };
+  const auto digits = std::find_if_not(plain.begin(), plain.end(), is_letter);
+  const auto rest = std::find_if_not(digits, plain.end(), is_digit);
+  const auto letters = static_cast<std::size_t>(digits - plain.begin());
+  const auto count = static_cast<std::size_t>(rest - digits);
+  const bool ends_so = rest == plain.end() || *rest == '-' || std::next(rest) == plain.end();
+  return letters > 0 && letters <= kMostLetters && count > 1 && count <= kMostDigits && ends_so &&
+         plain.find_first_of("./=") == std::string::npos;
+}
+
+std::optional<Arguments> words_as_options(const Arguments& words, const Arguments& given,
+                                          const Asked& asked) {
+  Arguments gpus, numbers, out;
+  for (const std::string& word : words) {
+    if (says_nothing(word)) continue;
+    if (const std::size_t end = end_of_count(word); end > 0) {
+      numbers.push_back(word.substr(0, end));
+      gpus.push_back(word.substr(end + 1));
+    } else if (is_digits(word)) {
+      numbers.push_back(word);
+    } else if (is_like_gpu(word)) {
+      gpus.push_back(word);
+    } else {
+      return std::nullopt;
+    }
+  }
+  const bool are_varied = gpus.size() > 1;
+  if (are_varied && !asked.has("--vary")) return std::nullopt;
+  if (are_varied) out = {"--vary", "device=" + joined(gpus, ",")};
+  if (gpus.size() == 1) {
+    if (!asked.has("--device") || is_given(given, "--device")) return std::nullopt;
+    out = {"--device", gpus.front()};
+  }
+  auto next = numbers.begin();
+  for (const char* option : {"--gpus", "--global-batch"}) {
+    if (next == numbers.end()) break;
+    if (!asked.has(option) || is_given(given, option)) continue;
+    out.insert(out.end(), {option, *next++});
+  }
+  if (next != numbers.end() || out.empty()) return std::nullopt;
+  return out;
+}
+
+}  // namespace penstock
