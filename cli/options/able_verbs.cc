@@ -8,6 +8,7 @@
 
 #include "cli/io/shell_word.h"
 #include "cli/options/field_words.h"
+#include "cli/options/placed_words.h"
 #include "cli/verbs/verb_called.h"
 #include "cli/verbs/verbs.h"
 #include "report/words.h"
@@ -184,6 +185,11 @@ std::string command_of_able_verb(const Arguments& arguments, const Arguments& un
   const std::string& usage = asked.index().usage();
   const std::string own = usage.substr(0, usage.find(' '));
   if (std::find(kVerbs.begin(), kVerbs.end(), own) == kVerbs.end()) return "";
+  // What the one writes is no plan.
+  const bool writes = std::any_of(arguments.begin(), arguments.end(), [](const auto& word) {
+    return word == "-o" || word == "--output";
+  });
+  if (own == "estimate" && writes) return "";
   // A degree by a name of the field is no sign of another verb where one can be said here.
   const bool by_name = asked.has("--pin") || asked.has("--layout");
   for (const Verb& verb : verbs()) {
@@ -202,6 +208,30 @@ bool verb_takes(std::string_view name, const Arguments& arguments) {
   return verb != verbs().end() && with_verb(*verb, [&](const Asked& other) {
            return takes_all(other, arguments, {}, false);
          });
+}
+
+std::string placed_command(std::string_view name, const Arguments& arguments) {
+  const auto verb = std::find_if(verbs().begin(), verbs().end(),
+                                 [name](const Verb& each) { return each.name == name; });
+  if (verb == verbs().end() || arguments.empty() || arguments.front().starts_with('-')) return "";
+  std::string command;
+  with_verb(*verb, [&](const Asked& asked) {
+    Arguments kept{arguments.front()}, words;
+    for (std::size_t i = 1; i < arguments.size(); ++i) {
+      const bool is_option = arguments[i].starts_with('-');
+      (is_option ? kept : words).push_back(arguments[i]);
+      const bool has_next = i + 1 < arguments.size() && !arguments[i + 1].starts_with("--");
+      const bool is_value = is_option && arguments[i].find('=') == std::string::npos && has_next &&
+                            has_value(asked.index(), arguments[i]);
+      if (is_value) kept.push_back(arguments[++i]);
+    }
+    const auto options = words_as_options(words, kept, asked);
+    if (!options || !takes_all(asked, kept, {}, false)) return false;
+    kept.insert(kept.end(), options->begin(), options->end());
+    command = "write " + command_of(std::string(name), kept);
+    return true;
+  });
+  return command;
 }
 
 std::string help_of_able_verb(const std::string& plain, const Asked& asked) {

@@ -25,6 +25,9 @@ std::string command_of_able_verb(const Arguments& arguments, const Arguments& un
                                  const Asked& asked);
 // Whether a verb of this name has all of the options, in whatever words, and places for the rest.
 bool verb_takes(std::string_view verb, const Arguments& arguments);
+// "config.json on 64 h100" as the whole command of that verb, with the options that are meant;
+// empty where a word is none of them.
+std::string placed_command(std::string_view verb, const Arguments& arguments);
 // What is said of it to a verb that has the option which it is about.
 std::string help_of_able_verb(const std::string& plain, const Asked& asked);
 

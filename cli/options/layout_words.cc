@@ -91,6 +91,13 @@ std::string_view key_named(std::string_view name) {
         option, fmt::format("'{}' does not say of what", name),
         "write gbs=N, the samples of a step over all GPUs, or mbs=N, those of a micro-batch");
   }
+  for (const std::string_view shape :
+       {"sp", "sequence-parallel", "precision", "attention", "bf16"}) {
+    if (plain_word(name) != shape) continue;
+    bad_option(option, fmt::format("unknown key '{}'", name),
+               "leave it out of the layout: sequence parallelism, precision and attention have "
+               "options (--sequence-parallelism off, --precision bfloat16, --attention flash2)");
+  }
   std::vector<std::string> known;
   for (const Key& key : kKeys) {
     for (const std::string_view each : key.names) {

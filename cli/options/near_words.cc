@@ -1,11 +1,11 @@
 // Which known word a typing error was meant to be: the nearest, if few slips lie between.
+#include "cli/options/near_words.h"
+
 #include <algorithm>
 #include <array>
 #include <cctype>
 
 #include <fmt/format.h>
-
-#include "cli/options/near_words.h"
 
 #include "cli/options/parse.h"
 

@@ -161,7 +161,8 @@ Arguments in_own_options(const Arguments& arguments, const std::vector<std::stri
     const CountsMeant* group = is_option(argument) ? group_of(name, counts) : nullptr;
     const bool has_next =
         i + 1 < arguments.size() && !is_option(arguments[i + 1]) && arguments[i + 1] != "--";
-    const bool is_lone = is_option(argument) && equals == std::string::npos && !has_next && index;
+    const bool is_lone = is_option(argument) && index &&
+                         (equals == std::string::npos ? !has_next : equals + 1 == argument.size());
     if (group == nullptr && (!is_option(argument) || is_own(argument, asked))) {
       if (is_lone && asked.has(name) && takes_value(name, index())) {
         lacking.push_back({name, "write " + help_without_value(name, name, index())});

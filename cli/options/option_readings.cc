@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <filesystem>
+#include <system_error>
 
 #include <fmt/format.h>
 
@@ -129,6 +131,7 @@ class Readings {
  private:
   void read_word() {
     add_own_name();
+    add_model_file();
     // Of other names only those of the verb's own options: what is in the file says more.
     if (asked_.has("--pin") && is_launch_file(value_)) return add_other_names();
     add_own_remarks();
@@ -176,6 +179,16 @@ class Readings {
       if (own == word_) same.push_back(option);
     }
     if (same.size() == 1) take(kOwnName, Target{same.front(), ""});
+  }
+
+  // "-m config.json": whatever it is called, the argument.
+  void add_model_file() {
+    if (!asked_.index || !value_.ends_with("config.json") || is_launch_file(value_)) return;
+    std::error_code error;
+    if (!std::filesystem::is_regular_file(value_, error)) return;
+    if (std::string help = asked_.index().help_for_argument("model"); !help.empty()) {
+      say(kOwnRemark, help);
+    }
   }
 
   void add_own_remarks() {

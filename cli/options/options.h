@@ -79,6 +79,8 @@ class Options {
   [[nodiscard]] std::string help_for_choice(const Arguments& own, const std::string& word) const;
   [[nodiscard]] std::string help_for_value_of_flag(const Arguments& own,
                                                    const std::string& word) const;
+  [[nodiscard]] std::string help_for_second_model(const Arguments& own,
+                                                  const std::string& word) const;
   [[nodiscard]] std::string help_for_file(const Arguments& own, const std::string& word) const;
   [[nodiscard]] std::string help_for_parted(const Arguments& own, const std::string& word) const;
   [[nodiscard]] std::string help_for_surplus(const Arguments& own, const std::string& word) const;

@@ -58,7 +58,13 @@ std::size_t value_of(const Arguments& arguments, std::string_view option) {
 [[noreturn]] void refuse_cluster(const std::string& verb, Arguments arguments) {
   const std::string cluster = arguments.front();
   const std::size_t value = value_of(arguments, "--cluster");
-  if (value == arguments.size()) {
+  if (arguments.size() > 1 && is_model(arguments[1])) {
+    arguments.front() = arguments[1];
+    arguments.erase(arguments.begin() + 1);
+    if (value == arguments.size() + 1) {
+      arguments.insert(arguments.begin() + 1, {"--cluster", cluster});
+    }
+  } else if (value == arguments.size()) {
     arguments.front() = model_here().empty() ? "config.json" : model_here();
     arguments.insert(arguments.begin() + 1, {"--cluster", cluster});
   } else if (is_model(arguments[value])) {

@@ -34,6 +34,15 @@ std::size_t end_of_count(const std::string& word) {
   return is_counted ? mark : 0;
 }
 
+// "h100x8", "h100:8": where the 8 begins.
+std::size_t begin_of_count(const std::string& word) {
+  const std::size_t begin = word.find_last_not_of("0123456789") + 1;
+  const bool is_counted = begin > 1 && begin < word.size() &&
+                          std::string_view("x*:").find(word[begin - 1]) != std::string_view::npos &&
+                          is_like_gpu(word.substr(0, begin - 1));
+  return is_counted ? begin : 0;
+}
+
 }  // namespace
 
 bool is_like_gpu(const std::string& word) {
@@ -54,8 +63,21 @@ bool is_like_gpu(const std::string& word) {
 std::optional<Arguments> words_as_options(const Arguments& words, const Arguments& given,
                                           const Asked& asked) {
   Arguments gpus, numbers, out;
+  Arguments pairs;
   for (const std::string& word : words) {
     if (says_nothing(word)) continue;
+    if (const std::size_t equals = word.find('='); equals != std::string::npos && equals > 0) {
+      const MeantOption meant = meant_option("--" + word.substr(0, equals), word.substr(equals + 1),
+                                             asked.known, asked.remarks, asked.index);
+      if (!meant.help.empty() || !asked.has(meant.words.front())) return std::nullopt;
+      pairs.insert(pairs.end(), meant.words.begin(), meant.words.end());
+      continue;
+    }
+    if (const std::size_t begin = begin_of_count(word); begin > 0) {
+      gpus.push_back(word.substr(0, begin - 1));
+      numbers.push_back(word.substr(begin));
+      continue;
+    }
     if (const std::size_t end = end_of_count(word); end > 0) {
       numbers.push_back(word.substr(0, end));
       gpus.push_back(word.substr(end + 1));
@@ -81,6 +103,7 @@ std::optional<Arguments> words_as_options(const Arguments& words, const Argument
     out.insert(out.end(), {option, *next++});
   }
   if (next != numbers.end() || out.empty()) return std::nullopt;
+  out.insert(out.end(), pairs.begin(), pairs.end());
   return out;
 }
 

@@ -186,6 +186,11 @@ std::string Options::help_for_parted(const Arguments& own, const std::string& wo
         each = schedule;
       }
     }
+    // "--device h100 --vary device h200": with the one that was typed.
+    const auto given = std::find(own.begin(), own.end(), "--" + value);
+    if (option == "--vary" && has_keys && given != own.end() && own.end() - given > 1) {
+      words.insert(words.begin(), *(given + 1));
+    }
     if (option == "--schedule" && has("--vary")) {
       return fmt::format("write --vary schedule={},{}", value, joined(words, ","));
     }
@@ -205,7 +210,7 @@ std::string Options::help_for_placed(const Arguments& own) const {
     return index();
   };
   const auto options = words_as_options(left, own, Asked{known, remarks_, make_index});
-  if (!options) return "";
+  if (!options) return first == "CONFIG" ? placed_command("plan", own) : "";
   for (std::size_t i = 0; i < own.size(); ++i) {
     const auto found = std::find(left.begin(), left.end(), own[i]);
     if (found != left.end() && (i == 0 || !takes_value(own[i - 1]))) {
@@ -325,6 +330,29 @@ std::string Options::help_for_device(const Arguments& own, const std::string& wo
   return fmt::format("quote a name with blanks: --device \"{} {}\"", *(at - 1), word);
 }
 
+// "config.json profile.json", "profile.json config.json", "config.json cluster.json".
+std::string Options::help_for_second_model(const Arguments& own, const std::string& word) const {
+  if (first_argument(usage_) != "MODEL" || own.size() < 2 || own.front().starts_with('-')) {
+    return "";
+  }
+  const std::string verb = usage_.substr(0, usage_.find(' ')), format = format_of_file(word);
+  const std::string first = format_of_file(own.front());
+  Arguments words = own;
+  words.erase(std::find(words.begin() + 1, words.end(), word));
+  if (format.starts_with("penstock.profile") && first.empty()) {
+    words.front() = word;
+    return fmt::format("a profile takes the place of {}: {}", own.front(), command_of(verb, words));
+  }
+  if (format.empty() && first.starts_with("penstock.profile") && word.ends_with("config.json")) {
+    return fmt::format("the profile has the model's times; leave {} out: {}", word,
+                       command_of(verb, words));
+  }
+  const bool has_cluster = std::find(own.begin(), own.end(), "--cluster") != own.end();
+  if (!format.starts_with("penstock.cluster") || has_cluster || !has("--cluster")) return "";
+  words.insert(words.begin() + 1, {"--cluster", word});
+  return "a cluster follows its option: " + command_of(verb, words);
+}
+
 std::string Options::help_for_file(const Arguments& own, const std::string& word) const {
   const bool is_log = is_written_so(word, ".jsonl") || is_written_so(word, ".log");
   if (is_log && has("--run")) return "the run follows its option: --run " + word;
@@ -368,14 +396,7 @@ std::string Options::help_for_file(const Arguments& own, const std::string& word
   if (has("--vary") && own.end() - cluster > 2 && *(cluster + 2) == word) {
     return fmt::format("write --vary cluster={},{} in place of --cluster", *(cluster + 1), word);
   }
-  if (has("--global-batch") && format.starts_with("penstock.profile") && !own.empty() &&
-      !own.front().starts_with('-')) {
-    Arguments words(own.begin() + 1, own.end());
-    words.erase(std::find(words.begin(), words.end(), word));
-    words.insert(words.begin(), word);
-    return fmt::format("a profile takes the place of {}: {}", own.front(),
-                       command_of(usage_.substr(0, usage_.find(' ')), words));
-  }
+  if (std::string help = help_for_second_model(own, word); !help.empty()) return help;
   if (has("--vary")) {
     return "one model is planned with several settings (--vary); penstock plan ... --baseline "
            "plan.json compares the best plan with another";

@@ -98,6 +98,7 @@ std::string help_for_trainer(std::string_view option, const std::string& name,
   std::copy_if(
       known.begin(), known.end(), std::back_inserter(versions),
       [&trainer](const std::string& each) { return each.substr(0, each.find('@')) == trainer; });
+  if (versions.size() == 1) return fmt::format("write {} {}", option, versions.front());
   if (called.find('@') != std::string::npos && !versions.empty()) {
     return fmt::format("known: {}", fmt::join(versions, ", "));
   }

@@ -163,6 +163,12 @@ Answer run_calibrate(const Arguments& arguments, Screen screen) {
       "a step that you measured is given where a plan is asked for: penstock plan ... "
       "--measured \"TP=4 PP=4 mbs=1 gbs=128: 14.66s\"; several runs make a file: penstock "
       "validate plan.json train.log --add-to runs.json");
+  options.remark({"device", "gpus", "cluster", "model", "profile", "config"},
+                 "leave it out: the runs file names model and cluster (docs/file_formats.md)");
+  options.remark(
+      {"add-to", "add", "append"},
+      "penstock validate plan.json train.log --add-to runs.json adds a run; then penstock "
+      "calibrate --runs runs.json");
   if (auto help = options.parse(arguments, screen)) return help_answer(*help);
 
   const std::string& runs = required(path, "--runs", "--runs runs.json");

@@ -1,6 +1,7 @@
 // `penstock compare`: one search per combination of what varies. All questions are understood
 // before the first search begins, and rows that differ only in what is changed of a question share
 // the files and estimates that it is made from.
+#include <algorithm>
 #include <map>
 #include <string>
 #include <utility>
@@ -189,6 +190,16 @@ std::string help_for_key(const std::string& key) {
   const WordIndex index(table);
   const MeantOption meant =
       meant_option("--" + key, "A,B", known, {}, [&index]() -> const WordIndex& { return index; });
+  if (meant.help.starts_with("write --")) {  // "--vary flash=on"
+    const std::size_t begin = std::string_view("write --").size();
+    const std::string option = meant.help.substr(begin, meant.help.find(' ', begin) - begin);
+    const std::vector<std::string> keys = known_keys();
+    if (std::find(keys.begin(), keys.end(), option) != keys.end()) {
+      const std::size_t value = begin + option.size() + 1;
+      return fmt::format("write --vary {}=A,B, for example with {}", option,
+                         meant.help.substr(value, meant.help.find_first_of(" ,;:", value) - value));
+    }
+  }
   if (!meant.help.empty()) return meant.help;
   if (meant.words.front() != "--" + key) {
     return fmt::format("write --vary {}=A,B", meant.words.front().substr(2));

@@ -308,6 +308,10 @@ Answer run_estimate(const Arguments& arguments, Screen screen) {
       "datasheets' rates that they reached, and print the errors of fits that have not seen a "
       "profile",
       given.fit);
+  options.remark({"cluster", "cluster-file"},
+                 "sections are estimated for one device, --device NAME, and --cluster-out FILE "
+                 "writes the nodes that are assumed; a cluster is planned for: penstock plan "
+                 "config.json --cluster FILE --global-batch 512");
   if (auto help = options.parse(arguments, screen)) return help_answer(*help);
   given.format.refuse_with_table(given.fit, "--fit");
   return given.fit ? fit(given, screen) : estimate(given, screen);

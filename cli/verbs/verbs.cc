@@ -68,6 +68,12 @@ void refuse_late_verb(const Arguments& arguments) {
   const bool is_name = !first.starts_with('-') && first.find_first_of("./") == std::string::npos;
   const auto verb = std::find_if(arguments.begin(), arguments.end(), is_verb);
   if (first.ends_with("/penstock")) return;
+  const bool is_word = is_name && !is_verb(first) && first != "penstock" && first != "help";
+  if (is_word && arguments.size() > 2 && is_verb(arguments[1])) {  // "multi-node plan config.json"
+    throw_bad_input(
+        fmt::format("unknown verb '{}'\nhelp: leave it out: {}", first,
+                    command_of(arguments[1], {arguments.begin() + 2, arguments.end()})));
+  }
   if (is_name || verb == arguments.end()) return;
   Arguments others(arguments.begin(), verb);
   others.insert(others.end(), verb + 1, arguments.end());
@@ -130,6 +136,7 @@ std::string with_command(const std::string& help, const Arguments& arguments) {
   if (!is_one || arguments.size() < 2) return help;
   const std::string verb = help.substr(begin, end - begin);
   const Arguments rest = with_choices(verb, {arguments.begin() + 1, arguments.end()});
+  if (std::string placed = placed_command(verb, rest); !placed.empty()) return help + ' ' + placed;
   if (verb_takes(verb, rest)) return help + " write " + command_of(verb, rest);
   const auto found = std::find_if(verbs().begin(), verbs().end(),
                                   [&verb](const Verb& each) { return each.name == verb; });
