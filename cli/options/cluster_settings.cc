@@ -1,7 +1,10 @@
 #include "cli/options/cluster_settings.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstddef>
+#include <string_view>
+#include <system_error>
 
 #include <fmt/format.h>
 
@@ -13,10 +16,34 @@ namespace {
 
 constexpr const char* kLink = "link.";
 
+// "+20%" as 1.2, "50%" as 0.5, "2x" as 2; nothing of anything else.
+std::string plain_factor(std::string_view text) {
+  const bool is_percent = text.ends_with('%'), is_more = text.starts_with('+'),
+             is_less = text.starts_with('-');
+  std::string_view digits = text;
+  if (is_more || is_less || text.starts_with('x')) digits.remove_prefix(1);
+  if (is_percent || text.ends_with('x')) digits.remove_suffix(1);
+  if (digits.size() == text.size()) return "";
+  double value = 0.0;
+  const char* end = digits.data() + digits.size();
+  const auto result = std::from_chars(digits.data(), end, value);
+  if (result.ec != std::errc() || result.ptr != end || !(value >= 0.0)) return "";
+  constexpr double kPercent = 100.0;
+  if (is_percent) value /= kPercent;
+  if (is_percent && is_more) value = 1.0 + value;
+  if (is_percent && is_less) value = 1.0 - value;
+  return value > 0.0 ? fmt::format("{}", value) : "";
+}
+
 double parse_factor(const std::string& option, const std::string& value) {
   if (value.find_first_of("0123456789") == 0 && value.find_last_of("bBs") == value.size() - 1) {
     bad_option(option, fmt::format("'{}' is a rate, and a factor belongs here", value),
                "0.5 halves the links of the cluster file, 2 doubles them");
+  }
+  const std::string plain = plain_factor(value);
+  if (!plain.empty()) {
+    bad_option(option, fmt::format("'{}' is not a number", value),
+               fmt::format("a factor belongs here: write {}", plain));
   }
   return parse_number(option, value, 1e-3, 1e3);
 }

@@ -95,7 +95,9 @@ std::string command_for_its_model(const std::string& verb, Arguments arguments) 
   arguments.front() = model;
   const bool has_machine = value_of(arguments, "--cluster") < arguments.size() ||
                            value_of(arguments, "--device") < arguments.size();
-  if (!cluster.empty() && !has_machine) {
+  const bool is_profile = format_of_file(model).starts_with(kProfileFormat);
+  const bool has_cluster = value_of(arguments, "--cluster") < arguments.size();
+  if (!cluster.empty() && (!has_machine || (is_profile && !has_cluster))) {
     arguments.insert(arguments.begin() + 1, {"--cluster", cluster});
   }
   return command_of(verb, arguments);
@@ -167,6 +169,9 @@ void refuse_other_file(const std::string& usage, const Arguments& arguments) {
   const bool is_planned = verb == "plan" || verb == "predict" || verb == "compare";
   if (is_planned && format.starts_with(kClusterFormat)) refuse_cluster(verb, arguments);
   if (is_planned && is_plan_format(format)) refuse_plan(verb, arguments);
+  if (is_planned && format.starts_with("penstock.") && !format.starts_with(kProfileFormat)) {
+    expect_profile(load_json(path).value, path);  // a book, a job file: before what is missing
+  }
   const bool is_other_file = format.empty() && !path.ends_with(".json") &&
                              !kind_of_text(path, "").words.empty() && verb != "profile";
   if (takes == "PLAN" && verb != "report" && verb != "trace" && !is_plan_format(format)) {

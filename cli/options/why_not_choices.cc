@@ -25,8 +25,13 @@ KeyValues choices_of(const std::string& text) {
     key = key_or_word(key);
     if (std::find(kChoices.begin(), kChoices.end(), key) != kChoices.end()) continue;
     bad_option(kOption, fmt::format("unknown key '{}'", key),
-               key == "M" ? "micro-batches follow from the global batch, DP and mbs; ask for those"
-                          : did_you_mean(key, in_field_words(kChoices)));
+               key == "gpus" || key == "nodes"
+                   ? fmt::format("a plan file is for its GPUs: penstock plan ... --gpus {} plans "
+                                 "for others, and --baseline PLAN compares with this plan",
+                                 value)
+               : key == "M"
+                   ? "micro-batches follow from the global batch, DP and mbs; ask for those"
+                   : did_you_mean(key, in_field_words(kChoices)));
   }
   return choices;
 }

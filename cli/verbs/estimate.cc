@@ -115,6 +115,13 @@ std::string next_step(const Given& given) {
 
 Answer estimate(const Given& given, Screen screen) {
   const Loaded<Json> config = load_json(given.file);
+  if (format_of(config.value).starts_with("penstock.profile/")) {
+    throw_bad_input(
+        fmt::format("{0}: this is a profile, and has its times already\nhelp: plan with "
+                    "it: penstock plan {0} --cluster cluster.json --gpus 64 "
+                    "--global-batch 512",
+                    given.file));
+  }
   if (!is_model_config(config.value)) {
     throw_bad_input(given.file +
                     ": not the config.json of a model (no model_type, no sizes)\nhelp: give "

@@ -323,6 +323,10 @@ void refuse_other_ending(const std::string& output) {
 
 // A trainer's files are written into a folder, by another verb.
 void refuse_folder(const std::string& output) {
+  if (output.ends_with('/')) {
+    bad_option("--output", fmt::format("{} is a folder, and a file is written", output),
+               fmt::format("write -o {}plan.json (mkdir -p {} makes the folder)", output, output));
+  }
   std::error_code error;
   if (!std::filesystem::is_directory(output, error)) return;
   throw_bad_input(
@@ -442,6 +446,13 @@ Answer run_plan(const Arguments& arguments, Screen screen) {
   const std::optional<std::string> written = writes ? output : std::nullopt;
   std::string missing =
       output && !writes ? fmt::format("\n{} was not written: there is no plan\n", *output) : "";
+  const Pins& pins = question.request.pins;
+  if (result.best.empty() && pins.pipeline == 1 && !pins.schedules.empty()) {
+    missing += wrapped(fmt::format("PP = 1 has no pipeline, so {} is the schedule of none: leave "
+                                   "out --schedule or PP = 1.",
+                                   joined(pins.schedules, ", ")),
+                       screen.width(), "", "  ");
+  }
   if (result.best.empty() && result.complete) {
     missing += wrapped(fewest_gpus_text(question, asked_of, watched), screen.width(), "", "  ");
     if (const std::string remedy = may_offload ? offload_remedy(question, watched) : "";
