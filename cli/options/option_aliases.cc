@@ -109,9 +109,9 @@ std::string help_without_value(const std::string& name, const std::string& own,
   const std::string number = key == "global-batch"      ? "512"
                              : key == "sequence-length" ? "4096"
                                                         : "2";
-  return key.empty() || name == own
-             ? option_shown(*row)
-             : fmt::format("the number behind it, for example {} {}", name, number);
+  if (name == own) return name + option_shown(*row).substr(row->names.back().size());  // "-P"
+  if (key.empty()) return option_shown(*row);
+  return fmt::format("the number behind it, for example {} {}", name, number);
 }
 
 // The same for the verb that has what this one does not; nothing where this one knows what to say.

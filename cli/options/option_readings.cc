@@ -187,7 +187,8 @@ class Readings {
     std::error_code error;
     if (!std::filesystem::is_regular_file(value_, error)) return;
     if (std::string help = asked_.index().help_for_argument("model"); !help.empty()) {
-      say(kOwnRemark, help);
+      // "--zero-3 config.json" is a switch before the argument.
+      say(name_.size() == 2 ? kOwnRemark : 0.0, help);
     }
   }
 

@@ -348,7 +348,10 @@ std::string Options::help_for_second_model(const Arguments& own, const std::stri
                        command_of(verb, words));
   }
   const bool has_cluster = std::find(own.begin(), own.end(), "--cluster") != own.end();
-  if (!format.starts_with("penstock.cluster") || has_cluster || !has("--cluster")) return "";
+  const bool has_device = std::find(own.begin(), own.end(), "--device") != own.end();
+  if (!format.starts_with("penstock.cluster") || has_cluster || has_device || !has("--cluster")) {
+    return "";
+  }
   words.insert(words.begin() + 1, {"--cluster", word});
   return "a cluster follows its option: " + command_of(verb, words);
 }
