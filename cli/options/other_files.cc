@@ -165,7 +165,8 @@ void refuse_other_file(const std::string& usage, const Arguments& arguments) {
     return is_plan_format(format_of_file(word));
   });
   if (has_plan && takes == "PLAN") return;
-  if (takes == "PLAN") refuse_model(verb, arguments);
+  // A report of a model is one of its search.
+  if (takes == "PLAN" && verb != "report" && verb != "trace") refuse_model(verb, arguments);
   const bool is_planned = verb == "plan" || verb == "predict" || verb == "compare";
   if (is_planned && format.starts_with(kClusterFormat)) refuse_cluster(verb, arguments);
   if (is_planned && is_plan_format(format)) refuse_plan(verb, arguments);
