@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 
-import mistakes
+import mistake_rows
 
 VALUES = ("1000000000", "-1", "0", "1e308", "nan", "")
 ASKED = "small.json --device h100-sxm --gpus 8 --global-batch 16 --sequence-length 512"
@@ -135,7 +135,7 @@ def runs(penstock, verbs):
 def main():
     penstock, faults, count = os.path.abspath(sys.argv[1]), 0, 0
     with tempfile.TemporaryDirectory() as folder:
-        mistakes.prepare(penstock, folder)
+        mistake_rows.prepare(penstock, folder)
         for name, source in (("small.json", "models/opt-350m.json"), ("models.json", "multi/models.json"),
                              ("all-lengths.json", "profiles/gpt-6.7b.a100-40gb.all-lengths.json"),
                              ("lengths.csv", "lengths/flan-cot.csv"),

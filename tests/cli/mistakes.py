@@ -2,68 +2,10 @@
 """Usage: mistakes.py PENSTOCK [TABLE]. What the table (mistakes.txt) says of mistakes is what the program answers.
 
 Run from the repository root."""
-import json
 import os
-import shutil
-import subprocess
 import sys
-import tempfile
 
-
-def rows(path):
-    with open(path, encoding="utf-8") as lines:
-        for number, line in enumerate(lines, 1):
-            line = line.strip("\n")
-            if not line or line.startswith("#"):
-                continue
-            command, answer = line.split(" => ")
-            exit_code, words = answer.split(" ", 1)
-            yield number, command, int(exit_code), words.split("|")
-
-
-def prepare(penstock, folder):
-    for source, name in (("data/models/llama-2-70b.json", "config.json"),
-                         ("data/models/llama-2-70b.json", "model/config.json"),
-                         ("data/profiles/gpt-6.7b.a100-40gb.json", "profile.json"),
-                         ("data/clusters/a100-40gb-p4d-8x8.json", "cluster.json"),
-                         ("data/availability/aws_p3_bamboo.nodes.csv", "trace.csv"),
-                         ("data/schedules/1f1b-2x3.csv", "my.csv")):
-        target = os.path.join(folder, name)
-        os.makedirs(os.path.dirname(target), exist_ok=True)
-        shutil.copy(source, target)
-    with open("data/models/llama-2-70b.json", encoding="utf-8") as file:
-        config = file.read()
-    for name, text in (("model.safetensors.index.json", '{"weight_map": {}}'), ("empty.json", ""),
-                       ("list.json", "[1, 2]"), ("bom.json", "\ufeff" + config),
-                       ("ds_config.json", '{"train_batch_size": 64}'),
-                       ("cut.json", '{"model_type": "llama", "hidden_size": 40'), ("cluster.yaml", "nodes: 8"),
-                       ("vit.json", '{"model_type": "vit", "hidden_size": 768, "num_hidden_layers": 12, '
-                                    '"num_attention_heads": 12, "image_size": 224}')):
-        with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
-            file.write(text)
-    subprocess.run([penstock, "plan", "profile.json", "--cluster", "cluster.json", "--gpus", "8",
-                    "--global-batch", "16", "--schedule", "1f1b", "--pin", "PP=8,TP=1,mbs=1", "-o", "plan.json"],
-                   cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    subprocess.run([penstock, "plan", "profile.json", "--cluster", "cluster.json", "--gpus", "8,16",
-                    "--global-batch", "16", "--schedule", "1f1b", "--pin", "TP=1,mbs=1",
-                    "--recompute", "full", "--for", "penstock", "-o", "book.json"],
-                   cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    prepare_jobs(folder)
-
-
-def prepare_jobs(folder):
-    os.mkdir(os.path.join(folder, "run"))
-    job = {"format": "penstock.job/1", "book": "book.json", "steps": 300, "train": ["--data", "corpus.txt"],
-           "checkpoints": "ckpt", "run_folder": "run"}
-    for name, changes in (("job", {}), ("no_steps", {"steps": None}), ("no_format", {"format": None}),
-                          ("no_book", {"book": "books.json"}), ("book_is_plan", {"book": "plan.json"}),
-                          ("steps_twice", {"train": ["--data", "c.txt", "--steps", "9"]}),
-                          ("train_is_text", {"train": "--data c.txt"}),
-                          ("open_address", {"address": "0.0.0.0:4270"}), ("ssh_kind", {"ranks": {"kind": "ssh"}}),
-                          ("amazon", {"notices": [{"provider": "amazon", "machine": "a"}]})):
-        changed = {key: value for key, value in {**job, **changes}.items() if value is not None}
-        with open(os.path.join(folder, name + ".json"), "w", encoding="utf-8") as file:
-            json.dump(changed, file)
+from mistake_rows import answered, folder_of_mistakes, rows
 
 
 def main():
@@ -71,21 +13,21 @@ def main():
     arguments = [word for word in sys.argv[2:] if word != "--no-searches"]
     table = os.path.join("tests/cli", arguments[0] if arguments else "mistakes.txt")
     wrong = total = 0
-    with tempfile.TemporaryDirectory() as folder:
-        prepare(penstock, folder)
-        for number, command, exit_code, words in rows(table):
+    with folder_of_mistakes(penstock) as folder:
+        for number, command, answer in rows(table):
+            exit_code, words = answer.split(" ", 1)
             # A plan that is looked for takes minutes under the sanitizers, where unit tests look for others.
-            if "--no-searches" in sys.argv and command.startswith("plan ") and exit_code < 2:
+            if "--no-searches" in sys.argv and command.startswith("plan ") and int(exit_code) < 2:
                 continue
             total += 1
-            done = subprocess.run(f'"{penstock}" {command}', shell=True, cwd=folder, text=True,
-                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120)
-            text = " ".join(done.stdout.split())
+            code, said = answered(penstock, command, folder, 120) or (None, "")
+            text = " ".join(said.split())
             # "!together": not said.
-            missing = [word for word in words if (" ".join(word.lstrip("!").split()) in text) == word.startswith("!")]
-            if missing or done.returncode != exit_code:
+            missing = [word for word in words.split("|")
+                       if (" ".join(word.lstrip("!").split()) in text) == word.startswith("!")]
+            if missing or code != int(exit_code):
                 wrong += 1
-                print(f"{table}:{number}: penstock {command}\n  exit {done.returncode}, "
+                print(f"{table}:{number}: penstock {command}\n  exit {code}, "
                       f"expected {exit_code}; not said, or said with a !: {missing}\n  {text[:300]}")
     print(f"{total - wrong} of {total} answered as the table says")
     return 1 if wrong else 0

@@ -8,11 +8,9 @@ few seconds, which shows that they were accepted. Run from the repository root."
 import os
 import re
 import shlex
-import subprocess
 import sys
-import tempfile
 
-import mistakes
+from mistake_rows import answered, folder_of_mistakes, rows
 
 PLACE = re.compile(r"\.\.\.|\.\.(?![\w.])|TARGET@V|\b(N|X|B|T|FILE|FOLDER|NAME|PLAN|MODEL|CLUSTER|TRAINER|TARGET|COMMAND"
                    r"|VERB|PROFILE|HOST|RUN|RUNS|JOB|OPTIONS|LIST|KEY|TEXT|LOG|CSV|BOOK|SHELL|SCHEDULE)\b")
@@ -56,12 +54,7 @@ def with_option(command, unknown, fragment):
 
 
 def run(penstock, command, folder):
-    try:
-        done = subprocess.run(f'"{penstock}" {command}', shell=True, cwd=folder, text=True, stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=6)
-        return done.returncode, done.stdout
-    except subprocess.TimeoutExpired:
-        return 0, ""
+    return answered(penstock, command, folder, 6) or (0, "")
 
 
 def proposals(command, answer):
@@ -81,14 +74,11 @@ def main():
     penstock = os.path.abspath(sys.argv[1])
     tables = sys.argv[2:] or ["tests/cli/mistakes.txt", "tests/cli/manager_mistakes.txt"]
     total = wrong = 0
-    with tempfile.TemporaryDirectory() as folder:
-        mistakes.prepare(penstock, folder)
+    with folder_of_mistakes(penstock) as folder:
         os.makedirs(os.path.join(folder, "data"), exist_ok=True)
         seen = set()
         for table in tables:
-            with open(table, encoding="utf-8") as lines:
-                rows = [line.split(" => ")[0] for line in lines if " => " in line and not line.startswith("#")]
-            for command in rows:
+            for _, command, _ in rows(table):
                 code, answer = run(penstock, command, folder)
                 if code not in (2, 3):
                     continue
