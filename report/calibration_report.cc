@@ -153,10 +153,10 @@ std::string of_both(const std::string& measured, const std::string& predicted) {
 
 std::string run_table(const std::vector<RunFit>& runs, Screen screen) {
   TextTable table({{"run", true},
-                   {"T"},
-                   {"P", false, 1},
-                   {"D", false, 1},
-                   {"b", false, 1},
+                   {"TP"},
+                   {"PP", false, 1},
+                   {"DP", false, 1},
+                   {"mbs", false, 1},
                    {"M", false, 1},
                    {"measured"},
                    {"predicted"},

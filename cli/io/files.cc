@@ -105,6 +105,12 @@ std::string place_of(std::string_view found, std::string_view wanted, const std:
   if (wanted == kRuns) return kHowToRuns;
   if (wanted == kJobs) return kHowToJobs;
   if (wanted == kCosts) return kHowToCosts;
+  if (wanted == kConfig && found == kProfile) {
+    return fmt::format(
+        "it is measured already: penstock plan {0} --cluster CLUSTER {1} plans with it; penstock "
+        "profile MODEL --resume {0} adds sizes to it",
+        path, kBatch);
+  }
   if (found == kJob) return fmt::format("penstock manage {} runs the job", path);
   if (wanted == kCluster) {
     return "--cluster takes the machines; the model is the argument without an option";
@@ -333,6 +339,10 @@ void require_page_name(const std::string& output) {
     bad_option("--output", fmt::format("a report is one HTML page, and {} is not", output),
                "write -o report.html, and print it to a PDF in a browser; --json prints the "
                "figures; penstock trace PLAN -o step.svg draws a step");
+  }
+  if (output.ends_with('/')) {
+    bad_option("--output", fmt::format("{} is a folder, and a report is one HTML page", output),
+               fmt::format("write -o {0}report.html (mkdir -p {0} makes the folder)", output));
   }
   require_folder_of(output);
 }

@@ -45,6 +45,16 @@ std::string without_blank(std::string text) {
   return text;
 }
 
+// "I=5ms,W=5ms" of a B of 10 ms, to the nanosecond.
+std::string in_halves(Duration backward) {
+  const auto exact = [](Duration time) {
+    const std::string text = without_blank(to_text(time));
+    return parse_duration(text) == time ? text : fmt::format("{}ns", time.count());
+  };
+  const Duration half = backward / 2;
+  return fmt::format("I={},W={}", exact(half), exact(backward - half));
+}
+
 Complaint complaint_about(const Given& given, bool split) {
   const bool i = given.input_gradient.has_value();
   const bool w = given.weight_gradient.has_value();
@@ -213,12 +223,25 @@ std::string with_names(const std::string& text, bool split) {
   const std::size_t fewest = split ? 3 : 2;
   if (times.size() < fewest || times.size() > names.size()) return "";
   std::vector<std::string> pairs;
+  bool has_units = true;
   for (std::size_t i = 0; i < times.size(); ++i) {
-    if (!parse_duration(times[i])) return "";
-    pairs.push_back(fmt::format("{}={}", names[i], times[i]));
+    const bool has_unit = parse_duration(times[i]).has_value();
+    if (!has_unit && !parse_decimal_duration(times[i], TimeUnit::kMilliseconds)) return "";
+    has_units = has_units && has_unit;
+    pairs.push_back(fmt::format("{}={}{}", names[i], times[i], has_unit ? "" : "ms"));
   }
-  return joined(pairs, ",");
+  return joined(pairs, ",") + (has_units ? "" : ", or another of ns, us, ms, s");
 }
+
+// "F=1ms:2ms", "F=[1,2]ms": a time for every stage.
+bool has_times_of_stages(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  return equals != std::string::npos && text.find_first_of(":[;/", equals) != std::string::npos;
+}
+
+constexpr const char* kStagesDiffer =
+    "stages that differ are in a file of costs: --cost-file FILE "
+    "(docs/schedules_without_a_model.md)";
 
 // What no unit can mend, said before the units: a key that nobody knows, or one that stands twice.
 void refuse_keys(const KeyValues& pairs) {
@@ -229,7 +252,8 @@ void refuse_keys(const KeyValues& pairs) {
     if (key.size() != 1 || kKeys.find(key) == std::string_view::npos) {
       bad_option("--cost", fmt::format("unknown key '{}'", typed),
                  "F forward, B backward (= I + W), I input gradient, W weight gradient, "
-                 "R recompute, O gain of an overlap, C transfer");
+                 "R recompute, O gain of an overlap, C transfer; bytes, and stages that differ, "
+                 "are in a file of costs: --cost-file FILE");
     }
     if (const auto [first, is_new] = as_typed.emplace(key, typed); !is_new) {
       bad_option("--cost",
@@ -246,18 +270,51 @@ void refuse_complaint(const Complaint& complaint, const char* example) {
              fmt::format("{}, for example {}", complaint.help, is_both ? kSplitExample : example));
 }
 
-// B beside I or W, with or without units.
+// B beside I or W, with or without units. Papers write B for the input gradient alone.
 void refuse_both_backwards(const KeyValues& pairs, bool split, const char* example) {
   Given given;
   given.forward = Duration{};
+  std::vector<std::string> with_input_gradient;
   for (const auto& [typed, value] : pairs) {
     const std::string key = cost_called(typed);
     if (key == "B") given.fused_backward = Duration{};
     if (key == "I") given.input_gradient = Duration{};
     if (key == "W") given.weight_gradient = Duration{};
+    const bool has_unit = parse_duration(value) || value == "0";
+    with_input_gradient.push_back(
+        fmt::format("{}={}{}", key == "B" ? "I" : key, value, has_unit ? "" : "ms"));
   }
   if (!given.fused_backward || !(given.input_gradient || given.weight_gradient)) return;
-  refuse_complaint(complaint_about(given, split), example);
+  const Complaint complaint = complaint_about(given, split);
+  if (!given.input_gradient) {
+    bad_option("--cost", complaint.what,
+               fmt::format("where B is the input gradient alone, write I for it: --cost {}; where "
+                           "it is the whole backward, {}",
+                           joined(with_input_gradient, ","), complaint.help));
+  }
+  refuse_complaint(complaint, example);
+}
+
+// A whole backward where the schedule divides it: I and W with the values that were typed.
+void refuse_whole_backward(const KeyValues& pairs) {
+  std::vector<std::string> halved;
+  bool has_forward = false, has_backward = false;
+  for (const auto& [typed, value] : pairs) {
+    const std::string key = cost_called(typed);
+    has_forward = has_forward || key == "F";
+    if (key != "B") {
+      halved.push_back(fmt::format("{}={}", key, value));
+      continue;
+    }
+    const auto whole = parse_duration(value);
+    if (!whole) return;  // its own message says more
+    halved.push_back(in_halves(*whole));
+    has_backward = true;
+  }
+  if (!has_forward || !has_backward) return;
+  bad_option("--cost", "this schedule divides the backward B into I and W",
+             fmt::format("give I and W instead of B; where they take the same time: --cost {}",
+                         joined(halved, ",")));
 }
 
 // "F=1,B=2": all at once, and B in its halves where the schedule divides it.
@@ -271,8 +328,7 @@ void refuse_unitless(const KeyValues& pairs, bool split) {
     if (!has_unit && first.empty()) first = cost_called(typed);
     const std::string key = cost_called(typed);
     if (split && key == "B" && !has_unit) {
-      const std::string half = to_text(*number / 2);
-      with_unit.push_back(fmt::format("I={0},W={0}", without_blank(half)));
+      with_unit.push_back(in_halves(*number));
     } else {
       with_unit.push_back(fmt::format("{}={}{}", key, value, has_unit ? "" : "ms"));
     }
@@ -295,14 +351,25 @@ ScheduleCosts parse_costs(const std::vector<std::string>& costs, bool split, int
   const std::string text = joined(costs, ",");
   if (text.find_first_of("=:{") == std::string::npos) {
     const std::string named = with_names(text, split);
+    if (text.ends_with(".json")) {
+      bad_option("--cost", fmt::format("'{}' is a file, and times belong here", text),
+                 fmt::format("write for example {}; {}; penstock plan {} ... plans a model or a "
+                             "profile",
+                             example, kStagesDiffer, text));
+    }
     bad_option("--cost", fmt::format("'{}' is not KEY=VALUE", text.substr(0, 60)),
                named.empty() ? fmt::format("write for example {}", example)
                              : fmt::format("write --cost {}", named));
+  }
+  if (has_times_of_stages(text)) {
+    bad_option("--cost", "one time is for all stages, and several are given",
+               fmt::format("{}; {} is for all", kStagesDiffer, example));
   }
   const KeyValues pairs = parse_key_values("--cost", text);
   refuse_keys(pairs);
   refuse_both_backwards(pairs, split, example);
   refuse_unitless(pairs, split);
+  if (split) refuse_whole_backward(pairs);
   for (const auto& [typed, value] : pairs) {
     const std::string key = cost_called(typed);
     const Duration time = parse_time("--cost " + key, value);

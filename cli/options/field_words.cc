@@ -154,17 +154,17 @@ std::string key_called(std::string_view typed) {
 }
 
 std::string cost_called(std::string_view typed) {
-  constexpr std::array<std::array<std::string_view, 6>, 7> kNames{
-      {{"F", "f", "fwd", "forward", "tf", "t-f"},
-       {"B", "b", "bwd", "backward", "tb", "t-b"},
-       {"I", "i", "input", "bi", "dgrad", "input-gradient"},
-       {"W", "w", "weight", "bw", "wgrad", "weight-gradient"},
-       {"R", "r", "recompute", "recomputation", "remat", "tr"},
-       {"O", "o", "overlap", "", "", ""},
-       {"C", "c", "comm", "communication", "transfer", "p2p"}}};
+  constexpr std::array<std::array<std::string_view, 8>, 7> kNames{
+      {{"F", "f", "fwd", "forward", "tf", "t-f", "forward-time", "fwd-time"},
+       {"B", "b", "bwd", "backward", "tb", "t-b", "backward-time", "bwd-time"},
+       {"I", "i", "input", "bi", "dgrad", "input-gradient", "ti", "t-i"},
+       {"W", "w", "weight", "bw", "wgrad", "weight-gradient", "tw", "t-w"},
+       {"R", "r", "recompute", "recomputation", "remat", "tr", "", ""},
+       {"O", "o", "overlap", "", "", "", "", ""},
+       {"C", "c", "comm", "communication", "transfer", "p2p", "p2p-time", "comm-time"}}};
   const std::string word = plain_word(typed);
   for (const auto& names : kNames) {
-    if (std::find(names.begin() + 1, names.end(), word) != names.end())
+    if (!word.empty() && std::find(names.begin() + 1, names.end(), word) != names.end())
       return std::string(names[0]);
   }
   return std::string(typed);

@@ -149,7 +149,7 @@ class Counts {
  private:
   // "--fwd 1ms --bwd 2ms", where a forward and a backward are known.
   void add_costs(std::vector<CountsMeant>& out) const {
-    if (costs_.empty() || is_split_) return;
+    if (costs_.empty()) return;
     CountsMeant meant;
     std::vector<std::string> pairs;
     if (!whole_cost_.empty()) {
@@ -173,10 +173,18 @@ class Counts {
       return key.size() == 1 && std::string_view("FBIWROC").find(key) != std::string_view::npos;
     });
     const std::size_t halves = keys.count("I") + keys.count("W");
-    const bool is_whole = keys.contains("F") && (keys.contains("B") ? halves == 0 : halves == 2);
+    // Beside W papers write B for the input gradient alone.
+    const bool is_half = is_split_ && keys.contains("B") && keys.contains("W") && halves == 1 &&
+                         all.find("B=") != std::string::npos;
+    const bool is_whole =
+        keys.contains("F") &&
+        (is_half || (keys.contains("B") ? halves == 0 && !is_split_ : halves == 2));
     if (!is_known || !is_whole) return;
-    meant.words = {"--cost", all};
-    meant.help = fmt::format("costs are one option, with commas: --cost {}", all);
+    std::string cost = all;
+    if (is_half) cost.replace(cost.find("B="), 1, "I");
+    meant.words = {"--cost", cost};
+    meant.help = fmt::format("costs are one option, with commas: --cost {}{}", cost,
+                             is_half ? " (I: the input gradient, B of papers)" : "");
     out.push_back(std::move(meant));
   }
 
@@ -186,8 +194,9 @@ class Counts {
     if (name == "--gpus") gpus_ = number_in(value, false);
     if (name == "--cost") whole_cost_ += (whole_cost_.empty() ? "" : ",") + value;
     const std::string cost = asked_.has(name) ? "" : cost_called(word);
-    if (cost.size() == 1 && cost != "O" && parse_duration(value)) {
-      costs_.push_back({name, cost + '=' + value});
+    const bool is_bare = parse_decimal_duration(value, TimeUnit::kMilliseconds).has_value();
+    if (cost.size() == 1 && cost != "O" && (parse_duration(value) || is_bare)) {
+      costs_.push_back({name, cost + '=' + value + (is_bare ? "ms" : "")});
     }
     has_cluster_ = has_cluster_ || name == "--cluster";
     typed_.emplace_back(name, value);

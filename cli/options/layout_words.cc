@@ -44,13 +44,13 @@ constexpr std::array kKeys{
     Key{{"schedule"}, "default 1f1b, with VP > 1 interleaved"},
     Key{{"recompute"}, "a mode of the profile, default none"},
     Key{{"recompute-sections"},
-        "4,3,..: how many sections of every stage use that mode, counted from its first; "
+        "4,3,..: how many sections of every stage use that mode, counted from its first, "
         "default all"},
     Key{{"zero1", "distributed-optimizer"}, "on or off, default off"},
     Key{{"sharding", "zero-stage", "zero"},
         "none, zero1, zero2, zero3 or fsdp, fsdp:8 in groups of 8 replicas (HSDP), default none"},
     Key{{"FSDP", "dp-shard", "data-parallel-shard-degree"},
-        "sharding=fsdp over this many ranks; with more replicas in groups of them (HSDP)"},
+        "sharding=fsdp over this many ranks, with more replicas in groups of them (HSDP)"},
     Key{{"offload"}, "none (default) or optimizer: its state lies on the host, which updates"},
     Key{{"placement"},
         "pipeline-inner (default: neighbouring ranks hold the stages of one replica) or "

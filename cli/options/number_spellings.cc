@@ -66,7 +66,7 @@ std::string without_thousands(std::string_view text, char between) {
 
 // A number as people write it elsewhere: "1e6", "1,024", "8x8", "4k". What to write instead, or
 // nothing. "5m" are minutes to most, and no millions.
-std::string plain_number(std::string_view text) {
+std::string plain_number(std::string_view text, double kilo) {
   if (text.find(',') != std::string_view::npos) return without_thousands(text, ',');
   std::string digits;
   double factor = 1.0, product = 1.0;
@@ -84,9 +84,9 @@ std::string plain_number(std::string_view text) {
     if (c == 'x' || c == '*') {
       end_factor();
     } else if ((c == 'k' || c == 'K') && factor == 1.0) {
-      factor = 1024.0;
+      factor = kilo;
     } else if (c == 'M' && factor == 1.0) {
-      factor = 1024.0 * 1024.0;
+      factor = kilo * kilo;
     } else {
       digits.push_back(c);
     }

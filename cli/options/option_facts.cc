@@ -8,16 +8,25 @@ namespace penstock {
 namespace {
 
 constexpr std::array kDegrees{
-    Degree{{"T"}, {{{"--pin", "T="}, {"--layout", "TP="}}}, "no model is divided here"},
-    Degree{{"C"}, {{{"--pin", "C="}, {"--layout", "CP="}}}, "no sequence is divided here"},
-    Degree{{"EP"}, {{{"--pin", "EP="}, {"--layout", "EP="}}}, "no experts are divided here"},
-    Degree{{"ETP"}, {{{"--pin", "ETP="}, {"--layout", "ETP="}}}, "no experts are divided here"},
+    Degree{
+        {"T"}, {{{"--pin", "T="}, {"--layout", "TP="}}}, "leave it out: no model is divided here"},
+    Degree{{"C"},
+           {{{"--pin", "C="}, {"--layout", "CP="}}},
+           "leave it out: no sequence is divided here"},
+    Degree{{"EP"},
+           {{{"--pin", "EP="}, {"--layout", "EP="}}},
+           "leave it out: no experts are divided here"},
+    Degree{{"ETP"},
+           {{{"--pin", "ETP="}, {"--layout", "ETP="}}},
+           "leave it out: no experts are divided here"},
     Degree{{"P"}, {{{"-P", ""}, {"--pin", "P="}, {"--layout", "PP="}}}, ""},
-    Degree{{"D"}, {{{"--pin", "D="}, {"--layout", "DP="}}}, "one replica is replayed here"},
+    Degree{{"D"},
+           {{{"--pin", "D="}, {"--layout", "DP="}}},
+           "leave it out: one replica is replayed here"},
     Degree{{"V"}, {{{"-V", ""}, {"--pin", "V="}, {"--layout", "VP="}}}, ""},
     Degree{{"b"},
            {{{"--pin", "b="}, {"--layout", "mbs="}, {"--micro-batch-sizes", ""}}},
-           "costs are those of one micro-batch, whatever its size"},
+           "leave it out: costs are those of one micro-batch, whatever its size"},
     Degree{{"M"},
            {{{"-M", ""}, {"--layout", "M="}}},
            "the micro-batches of a step follow from the global batch, DP and mbs: --global-batch, "
@@ -236,7 +245,33 @@ constexpr std::array kRemarks{
     Remark{{"pytorch"}, "write --for pytorch: only plans that it can run", "--for"},
     Remark{{"megatron", "torchtitan", "deepspeed", "pytorch"},
            "name the trainer with --for (plan) or --to (export), for example --for megatron"},
-    Remark{{"schedule", "tensor", "pipeline"},
+    Remark{{"schedule", "pipeline-schedule", "schedule-name", "name"},
+           "NAME is the argument without a name: penstock schedule NAME -P 4 -M 8 --cost "
+           "F=10ms,B=20ms",
+           "--cost-file"},
+    Remark{{"model", "config", "profile", "hidden", "layers", "num-layers", "heads", "params",
+            "device", "gpu-type", "hidden-size", "cluster"},
+           "costs stand for a model here: --cost F=10ms,B=20ms; schedules of a model: penstock "
+           "compare config.json --device h100-sxm --gpus 64 --global-batch 512 --vary "
+           "schedule=1f1b,zb-h1",
+           "--cost-file"},
+    Remark{{"recompute", "recomputation", "checkpointing", "remat", "activation-checkpointing"},
+           "recompute is a cost, R, before every backward: --cost F=10ms,R=10ms,B=20ms",
+           "--cost-file"},
+    Remark{{"bubble", "bubble-ratio", "bubble-rate", "idle", "utilization", "makespan", "peak",
+            "activations", "metrics"},
+           "leave it out: step time, bubble and activations are printed; --json has all figures",
+           "--cost-file"},
+    Remark{{"stage-costs", "stage-times", "costs-per-stage", "per-stage", "uneven", "imbalance",
+            "heterogeneous"},
+           "stages that differ are in a file: --cost-file costs.json "
+           "(docs/schedules_without_a_model.md); one slower rank: --slow rank=3:1.3",
+           "--cost-file"},
+    Remark{{"legend", "color", "colors", "colorblind", "palette", "cmap", "grid", "axis"},
+           "leave it out: each kind of action has its colour and its letter, and a step.svg can be "
+           "edited",
+           "--cost-file"},
+    Remark{{"schedule"},
            "a plan has its own; ask with penstock explain PLAN --why-not schedule=1f1b why it is "
            "not another"},
     Remark{{"nodes", "num-nodes", "nnodes", "n-nodes", "machines"},

@@ -38,6 +38,11 @@ std::string help_for_denied(const std::string& plain, const Asked& asked) {
   for (const std::string_view no : {"no-", "disable-", "without-"}) {
     if (!plain.starts_with(no)) continue;
     const std::string rest = plain.substr(no.size());
+    const OptionRow* flag = asked.index().same_words(rest);
+    if (flag == nullptr) flag = asked.index().same_meaning(rest);
+    if (flag != nullptr && !flag->takes_value()) {
+      return fmt::format("leave it out: {} is off unless it is written", flag->names.back());
+    }
     if (rest.starts_with("interleav") || rest.starts_with("virtual") || rest == "vpp") {
       return asked.has("--pin") ? "write --pin VP=1" : "";
     }
@@ -89,12 +94,15 @@ std::string help_for_filter(const std::string& plain, const Asked& asked) {
 }
 
 // Options whose name or help has the words.
-std::string options_about(const std::string& typed, const WordIndex& index) {
+std::string options_about(const std::string& typed, const std::string& value,
+                          const WordIndex& index) {
   const std::vector<const OptionRow*> found = index.about(typed);
   if (found.empty()) return "";
   std::vector<std::string> shown;
   shown.reserve(found.size());
-  for (const OptionRow* row : found) shown.push_back(option_shown(*row));
+  for (const OptionRow* row : found) {
+    shown.push_back(option_shown(*row, found.size() == 1 ? value : ""));
+  }
   return "did you mean " + joined(shown, "; or ");
 }
 
@@ -262,7 +270,7 @@ class Guesses {
     const bool is_compound = plain_.find_first_of("-.") != std::string::npos;
     add(is_planned_ && is_compound ? kPartOfMany : kPart, parts_);
     if (!is_planned_ || !is_flag_of_other(typed_, value_, index_)) {
-      add(kAbout, options_about(typed_, index_));
+      add(kAbout, options_about(typed_, value_, index_));
     }
     if (trainer_.empty()) return;
     if (asked_.has("--to")) {
@@ -387,7 +395,7 @@ class Guesses {
   [[nodiscard]] std::string near_option(const std::string& near) const {
     std::string help = fmt::format("did you mean '--{}'?", near);
     for (const OptionRow& row : index_.rows()) {
-      if (row.names.back() == "--" + near) help += ' ' + option_shown(row);
+      if (row.names.back() == "--" + near) help += ' ' + option_shown(row, value_);
     }
     return help;
   }

@@ -86,6 +86,19 @@ bool is_zero(std::string_view word) {
          word == "zero-optimization.stage";
 }
 
+// "write --start {TIME}" with the value that was typed, where one was.
+std::string with_value(std::string help, const std::string& value) {
+  const bool has_value =
+      !value.empty() && !value.starts_with('-') && value.find(' ') == std::string::npos;
+  for (std::size_t at = help.find('{'); at != std::string::npos; at = help.find('{', at)) {
+    const std::size_t end = help.find('}', at);
+    const std::string word = has_value ? value : help.substr(at + 1, end - at - 1);
+    help.replace(at, end - at + 1, word);
+    at += word.size();
+  }
+  return help;
+}
+
 // ZeRO's stage as on or off.
 std::string value_for(std::string_view name, const std::string& value) {
   const std::string word = plain_word(name.substr(name.find_first_not_of('-')));
@@ -199,7 +212,7 @@ class Readings {
           std::any_of(remark.typed.begin(), remark.typed.end(), [&](const std::string& typed) {
             return typed == word_ || content_words(typed) == words;
           });
-      if (is_meant) say(kOwnRemark, remark.help);
+      if (is_meant) say(kOwnRemark, with_value(remark.help, value_));
     }
   }
 
@@ -330,7 +343,7 @@ class Readings {
     }
     if (std::string help = index.help_for_argument(word_); !help.empty()) say(kArgument, help);
     if (const OptionRow* row = index.same_meaning(word_)) {
-      say(kSameMeaning, "did you mean " + option_shown(*row));
+      say(kSameMeaning, "did you mean " + option_shown(*row, value_));
     }
   }
 

@@ -11,6 +11,7 @@
 
 #include "cli/options/options_entry.h"
 #include "cli/options/parse.h"
+#include "cli/options/pasted_command.h"
 #include "core/values/error.h"
 #include "report/words.h"
 
@@ -38,6 +39,24 @@ std::vector<std::string> alternatives(const std::string& value_name) {
   std::istringstream parts(value_name);
   for (std::string part; std::getline(parts, part, '|');) out.push_back(part);
   return out;
+}
+
+// What "; " divides outside of brackets: of a long list each item has its line.
+std::vector<std::string> items_of(const std::string& help) {
+  constexpr std::size_t kLongest = 600;
+  std::vector<std::string> items(1);
+  int depth = 0;
+  for (std::size_t i = 0; i < help.size(); ++i) {
+    depth += help[i] == '(' ? 1 : help[i] == ')' ? -1 : 0;
+    const bool ends = help.size() > kLongest && depth == 0 && help.compare(i, 2, "; ") == 0;
+    if (ends) {
+      items.emplace_back();
+      ++i;
+    } else {
+      items.back() += help[i];
+    }
+  }
+  return items;
 }
 
 }  // namespace
@@ -133,11 +152,13 @@ std::optional<std::string> Options::parse(const Arguments& typed, Screen screen)
     }
   }
   refuse_quoted(arguments);
+  refuse_pasted_command(usage_, arguments);
   refuse_schedule(arguments);
   refuse_gpus(arguments);
   refuse_other_file(usage_, arguments);
   const Arguments own = in_own_options(arguments, known_names(), remarks_,
                                        [this]() -> const WordIndex& { return index(); });
+  refuse_missing_values(own);
   try {
     parser_->app.parse(Arguments(own.rbegin(), own.rend()));
   } catch (const CLI::ArgumentMismatch&) {  // the library's exceptions end here
@@ -148,7 +169,11 @@ std::optional<std::string> Options::parse(const Arguments& typed, Screen screen)
   refuse_leftovers(own);
   for (const Entry& entry : entries_) {
     if (entry.option == nullptr) continue;
-    const std::vector<std::string>& results = entry.option->results();
+    std::vector<std::string> results = entry.option->results();
+    if (entry.names == further_plans_) {
+      const std::vector<std::string> further = further_plans();
+      results.insert(results.end(), further.begin(), further.end());
+    }
     for (std::vector<std::string>* names : given_) {
       if (results.empty()) break;
       for (std::string& name : parse_list("option", entry.names)) names->push_back(std::move(name));
@@ -195,7 +220,12 @@ std::string Options::help(Screen screen) const {
       left.clear();
     }
     left.resize(kColumn, ' ');
-    out += wrapped(entry.help, screen.width(), left, std::string(kColumn, ' '));
+    const std::vector<std::string> items = items_of(entry.help);
+    const std::string behind(kColumn + (items.size() > 1 ? 2 : 0), ' ');
+    for (const std::string& item : items) {
+      out += wrapped(item, screen.width(), left, behind);
+      left.assign(kColumn, ' ');
+    }
   }
   out += wrapped(kColor, screen.width(), fmt::format("{:<{}}", "  --color WHEN", kColumn),
                  std::string(kColumn, ' '));

@@ -40,6 +40,8 @@ class Options {
   void flag(const std::string& names, std::string help, bool& value);
   // Filled with the names of the options that were given.
   void names_given(std::vector<std::string>& names) { given_.push_back(&names); }
+  // Plans behind the first argument are values of this repeated option: "report a.json b.json".
+  void plans_follow(std::string option) { further_plans_ = std::move(option); }
   // What to do about options of these names (without dashes) that people try with this verb.
   void remark(std::vector<std::string> typed, std::string help);
   // All values that the option declared last can have: for completions, not for checking.
@@ -83,11 +85,15 @@ class Options {
                                                   const std::string& word) const;
   [[nodiscard]] std::string help_for_file(const Arguments& own, const std::string& word) const;
   [[nodiscard]] std::string help_for_parted(const Arguments& own, const std::string& word) const;
+  [[nodiscard]] std::string help_for_subcommand(const Arguments& own,
+                                                const std::string& word) const;
   [[nodiscard]] std::string help_for_surplus(const Arguments& own, const std::string& word) const;
+  [[nodiscard]] std::vector<std::string> further_plans() const;
   void refuse_leftovers(const Arguments& own) const;
+  void refuse_missing_values(const Arguments& own) const;
   [[nodiscard]] std::vector<std::string> known_names() const;  // "--gpus", "-P"
 
-  std::string usage_, about_, examples_;
+  std::string usage_, about_, examples_, further_plans_;
   std::vector<Entry> entries_;
   std::vector<OptionRemark> remarks_;
   std::vector<std::vector<std::string>*> given_;

@@ -26,6 +26,10 @@ struct Options::Parser {
 
 // A file of another kind in the first place says more of what was meant than the options do.
 void refuse_other_file(const std::string& usage, const Arguments& arguments);
+// Those parts of it in verb_files.cc: a file where `import` has the name of a tool; and a file that
+// is there and belongs to another verb, or behind a plan.
+void refuse_file_as_tool(const std::string& usage, const Arguments& arguments);
+void refuse_file_of_other_verb(const std::string& verb, const Arguments& arguments);
 // Of a trainer's script where a verb with these options has no place for it.
 std::string help_for_launch_file(const std::string& path, const std::vector<std::string>& known);
 

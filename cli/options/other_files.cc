@@ -154,12 +154,14 @@ void refuse_model(const std::string& verb, const Arguments& arguments) {
 }  // namespace
 
 void refuse_other_file(const std::string& usage, const Arguments& arguments) {
+  refuse_file_as_tool(usage, arguments);
   if (arguments.empty() || arguments[0].starts_with('-')) return;
   const std::string& path = arguments[0];
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error)) return;
   const std::string verb = usage.substr(0, usage.find(' ')), takes = first_argument(usage),
                     format = format_of_file(path);
+  refuse_file_of_other_verb(verb, arguments);
   // "validate train.log --plan plan.json": the right one is there as well.
   const bool has_plan = std::any_of(arguments.begin() + 1, arguments.end(), [](const auto& word) {
     return is_plan_format(format_of_file(word));

@@ -97,7 +97,10 @@ int parse_int(std::string_view option, std::string_view text, int least, int mos
           option, shown(text) + " is not a whole number",
           whole.empty() ? fmt::format("give one, {}", range_text(least, most)) : "write " + whole);
     }
-    const std::string plain = plain_number(text), unitless = without_unit(option, text);
+    // Batches and lengths come in powers of 1024, steps of 1000.
+    const bool is_count = option == "--steps" || option == "--samples" || option == "--seed";
+    const std::string plain = plain_number(text, is_count ? 1000.0 : 1024.0),
+                      unitless = without_unit(option, text);
     bad_option(option, shown(text) + " is not a whole number",
                !plain.empty()                                                ? "write " + plain
                : unitless.empty() || unitless.find('.') != std::string::npos ? help

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <system_error>
 
 #include <fmt/format.h>
 
@@ -180,8 +181,11 @@ void ProfileOptions::set_model(ProfileRequest& request) const {
   if (!model_ && (layers_ || hidden_ || sizes_ || optimizer_)) {
     bad_option("MODEL", "missing", "gpt, bert, mlp, a config.json or an archive");
   }
-  const std::string name = model_.value_or("none");
+  std::string name = model_.value_or("none");
   if (name == "none") return;
+  std::error_code error;
+  const std::filesystem::path inside = std::filesystem::path(name) / "config.json";
+  if (!is_built_in(name) && std::filesystem::exists(inside, error)) name = inside.string();
   ModelDescription model;
   if (is_built_in(name)) {
     model = built_in(*model_family_named(name));
@@ -203,7 +207,8 @@ void ProfileOptions::set_model(ProfileRequest& request) const {
                  "with sizes: penstock profile gpt --layers 12 --hidden 768");
     }
     request.name = std::filesystem::path(name).stem().string();
-    if (name.ends_with(".json")) {
+    const bool is_json = name.ends_with(".json") || !std::filesystem::exists(name, error);
+    if (is_json) {  // of what is not there JSON's reader says where it may be
       const Json json = load_json(name).value;
       expect_format(json, name, "config.json");
       const ConfiguredModel configured = model_from_config(json, name);

@@ -75,6 +75,11 @@ std::string schedule_called(std::string_view option, std::string_view typed) {
                                              "--global-batch 512 plans a model's config.json",
                                              typed)));
   }
+  if (typed.find_first_of("./") != std::string_view::npos) {
+    bad_option(option, what,
+               "a schedule is a name (1f1b; penstock schedule --help lists them) or FILE.csv, "
+               "PyTorch's list of actions");
+  }
   bad_option(option, what, did_you_mean(typed, schedule_names()));
 }
 

@@ -146,7 +146,7 @@ void SearchOptions::declare_machine(Options& options) {
 }
 
 void SearchOptions::declare_layouts(Options& options) {
-  options.option("--gpus", "N", "all of which are used; default: the whole cluster", gpus);
+  options.option("--gpus", "N", "GPUs, all of which are used; default: the whole cluster", gpus);
   declare_estimate(options);
   options.option("--device", "NAME",
                  "with a config.json: the GPU (h100-sxm, a100-80gb, ..., or the path of a "

@@ -20,7 +20,7 @@ void StoreOptions::declare(Options& options, const std::string& help) {
   options.option(name_, "redis://HOST:PORT/DB", help, address_);
   options.option(kJob, "NAME", "the job's name in the store, the same for ranks and planner", job_);
   options.option(kPasswordFile, "FILE",
-                 "that holds the store's password; or it is in the environment as "
+                 "the file that holds the store's password; or it is in the environment as "
                  "PENSTOCK_STORE_PASSWORD",
                  password_file_);
   options.option(kAuthorities, "FILE",

@@ -158,6 +158,22 @@ std::string Options::help_for_value_of_flag(const Arguments& own, const std::str
   return "";
 }
 
+namespace {
+
+// "F=18.5 ms, I=18.1 ms" and "F=10ms B=20ms" as one word, up to the next option.
+std::string costs_of(Arguments::const_iterator word, Arguments::const_iterator end) {
+  std::string costs;
+  for (; word != end && !word->starts_with('-'); ++word) {
+    const bool begins_pair = word->find('=') != std::string::npos;
+    if (begins_pair && !costs.empty() && !costs.ends_with(',')) costs += ',';
+    costs += *word;
+  }
+  if (costs.ends_with(',')) costs.pop_back();
+  return costs;
+}
+
+}  // namespace
+
 // "--schedule 1f1b zb-h1", "--vary tp 1,2": a list whose words stand apart.
 std::string Options::help_for_parted(const Arguments& own, const std::string& word) const {
   const auto at = std::find(own.begin(), own.end(), word);
@@ -171,6 +187,7 @@ std::string Options::help_for_parted(const Arguments& own, const std::string& wo
       return text.find_first_not_of("0123456789.,") == std::string::npos;
     };
     if (is_number(value) && !is_number(word)) continue;  // "-M 8 gpipe"
+    if (option == "--cost") return "write it as one word: --cost " + costs_of(at - 1, own.end());
     const bool has_keys = entry.value_name.find('=') != std::string::npos;
     const char* between = has_keys && value.ends_with('=')                   ? ""
                           : has_keys && value.find('=') == std::string::npos ? "="
@@ -356,6 +373,18 @@ std::string Options::help_for_second_model(const Arguments& own, const std::stri
   return "a cluster follows its option: " + command_of(verb, words);
 }
 
+// "manage start job.json": a word before the only argument, as tools with subcommands have it.
+std::string Options::help_for_subcommand(const Arguments& own, const std::string& word) const {
+  const auto places = std::count_if(entries_.begin(), entries_.end(),
+                                    [](const Entry& entry) { return entry.is_positional; });
+  const bool is_word = !own.empty() && own[0].find_first_of("./-") == std::string::npos &&
+                       schedule_spelled(own[0]).empty() && !is_there(own[0]);
+  if (places != 1 || !is_word || own[0] == word || !looks_like_file(word)) return "";
+  return fmt::format(
+      "leave '{}' out: {}", own[0],
+      command_of(usage_.substr(0, usage_.find(' ')), Arguments(own.begin() + 1, own.end())));
+}
+
 std::string Options::help_for_file(const Arguments& own, const std::string& word) const {
   const bool is_log = is_written_so(word, ".jsonl") || is_written_so(word, ".log");
   if (is_log && has("--run")) return "the run follows its option: --run " + word;
@@ -377,7 +406,12 @@ std::string Options::help_for_file(const Arguments& own, const std::string& word
         "check {} --config {}",
         is_config ? first : word, is_config ? word : first);
   }
-  if (is_other && !own.empty() && (takes_plan || usage_.starts_with("check"))) {
+  if (usage_.starts_with("check") && !own.empty() && is_there(word)) {
+    return fmt::format(
+        "one file at a time: penstock check {}; all files of a folder: penstock check .",
+        first_word_of(own));
+  }
+  if (is_other && !own.empty() && takes_plan) {
     return fmt::format("one file at a time: penstock {} {}", usage_.substr(0, usage_.find(' ')),
                        first_word_of(own));
   }
@@ -392,8 +426,10 @@ std::string Options::help_for_file(const Arguments& own, const std::string& word
     return "all models and GPUs are one file: penstock multi jobs.json --gpus N (docs/multi.md)";
   }
   if (usage_.starts_with("report")) {
-    return "a page shows one plan with the search that found it: penstock report plan.json -o "
-           "report.html; penstock plan ... --baseline plan.json compares with another plan";
+    return format.starts_with("penstock.book/")
+               ? "that is a book of plans, and a page shows plans: penstock plan ... --gpus N -o "
+                 "plan.json writes the one for N GPUs"
+               : "plans follow the first one: penstock report plan.json other.json -o report.html";
   }
   const auto cluster = std::find(own.begin(), own.end(), "--cluster");
   if (has("--vary") && own.end() - cluster > 2 && *(cluster + 2) == word) {
@@ -506,6 +542,7 @@ std::string Options::help_for_surplus(const Arguments& own, const std::string& w
   if (help.empty()) help = help_for_parted(own, word);
   if (help.empty() && !has("--as") && is_launch_file(word))
     help = help_for_launch_file(word, known_names());
+  if (help.empty()) help = help_for_subcommand(own, word);
   if (help.empty()) help = help_for_file(own, word);
   if (help.empty() && usage_.starts_with("schedule") && own[0][0] != '-') {
     Arguments schedules{own[0]};

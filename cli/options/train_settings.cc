@@ -206,7 +206,7 @@ TrainOptions TrainSettings::train_options() const {
   if (device_) options.device = *device_;
   if (options.device != "cpu" && options.device != "cuda") {
     bad_option("--device", "expected cpu or cuda, got '" + options.device + "'",
-               "--local-rank selects the GPU of a rank");
+               "write --device cuda; every rank takes the GPU of its --local-rank");
   }
   if (options.transport == TransportKind::kNccl && options.device == "cpu") {
     bad_option("--transport", "nccl moves data between GPUs only", "add --device cuda");

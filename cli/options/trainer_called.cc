@@ -18,11 +18,19 @@ struct Names {
   std::string_view typed, name;
 };
 constexpr std::array kNames{
-    Names{"megatron-lm", "megatron"},   Names{"megatronlm", "megatron"},
-    Names{"megatron-core", "megatron"}, Names{"mcore", "megatron"},
-    Names{"torch-titan", "torchtitan"}, Names{"titan", "torchtitan"},
-    Names{"ds", "deepspeed"},           Names{"megatronbridge", "megatron-bridge"},
-    Names{"torch", "pytorch"},          Names{"pipelining", "pytorch"},
+    Names{"megatron-lm", "megatron"},
+    Names{"megatronlm", "megatron"},
+    Names{"megatron-core", "megatron"},
+    Names{"mcore", "megatron"},
+    Names{"torch-titan", "torchtitan"},
+    Names{"titan", "torchtitan"},
+    Names{"ds", "deepspeed"},
+    Names{"megatronbridge", "megatron-bridge"},
+    Names{"torch", "pytorch"},
+    Names{"pipelining", "pytorch"},
+    Names{"pippy", "pytorch"},
+    Names{"torch.distributed.pipelining", "pytorch"},
+    Names{"torch-pipelining", "pytorch"},
 };
 
 // Trainers that are no name of ours, and what to do for them; {} is the option that takes names.
@@ -89,7 +97,12 @@ std::string help_for_trainer(std::string_view option, const std::string& name,
   const std::string lower = in_lower_case(name);
   for (const Remark& remark : kRemarks) {
     for (const std::string_view begin : remark.begins) {
-      if (!begin.empty() && lower.starts_with(begin)) return with_option(remark.help, option);
+      if (begin.empty() || !lower.starts_with(begin)) continue;
+      if (remark.help == kNoSchedules && option == "--as") {
+        return "its own files are not judged; a DeepSpeed configuration that it uses is: --as "
+               "deepspeed";
+      }
+      return with_option(remark.help, option);
     }
   }
   // Another version of one that is known.

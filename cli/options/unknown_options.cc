@@ -179,8 +179,31 @@ void Options::refuse_gpus(const Arguments& arguments) const {
                               command_of(usage_.substr(0, usage_.find(' ')), words)));
 }
 
+std::vector<std::string> Options::further_plans() const {
+  std::vector<std::string> plans = parser_->app.remaining();
+  std::erase_if(plans, [this](const std::string& word) {
+    return further_plans_.empty() || !is_plan_format(format_of_file(word));
+  });
+  return plans;
+}
+
+// "--run -o both.tar": an option of the verb's own is no value.
+void Options::refuse_missing_values(const Arguments& own) const {
+  for (std::size_t i = 0; i < own.size() && own[i] != "--"; ++i) {
+    if (!takes_value(own[i])) continue;
+    if (i + 1 == own.size() || has(own[i + 1].c_str())) {
+      bad_option(own[i], "needs a value", help_for_value(own[i]));
+    }
+    ++i;
+  }
+}
+
 void Options::refuse_leftovers(const Arguments& own) const {
-  const std::vector<std::string> leftovers = parser_->app.remaining();
+  const std::vector<std::string> plans = further_plans();
+  std::vector<std::string> leftovers = parser_->app.remaining();
+  std::erase_if(leftovers, [&plans](const std::string& word) {
+    return std::find(plans.begin(), plans.end(), word) != plans.end();
+  });
   if (leftovers.empty()) return;
   const auto option = std::find_if(leftovers.begin(), leftovers.end(),
                                    [](const std::string& text) { return text.starts_with('-'); });

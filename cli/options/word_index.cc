@@ -297,7 +297,7 @@ std::vector<const OptionRow*> WordIndex::about(std::string_view typed) const {
   return best;
 }
 
-std::string option_shown(const OptionRow& row) {
+std::string option_shown(const OptionRow& row, const std::string& typed) {
   constexpr std::size_t kLongest = 110;
   std::string help = row.help.substr(0, row.help.find(". "));
   if (help.size() > kLongest) {
@@ -305,8 +305,10 @@ std::string option_shown(const OptionRow& row) {
     if (end == std::string::npos || end < kLongest / 3) end = help.rfind(' ', kLongest);
     if (end < help.size()) help = help.substr(0, end) + (help[end] == ';' ? "" : " ...");
   }
-  const std::string value = row.value_name.empty() ? "" : ' ' + row.value_name;
-  return fmt::format("{}{}: {}", row.names.back(), value, help);
+  if (row.value_name.empty()) return fmt::format("{}: {}", row.names.back(), help);
+  const bool has_value =
+      !typed.empty() && !typed.starts_with('-') && typed.find(' ') == std::string::npos;
+  return fmt::format("{} {}: {}", row.names.back(), has_value ? typed : row.value_name, help);
 }
 
 }  // namespace penstock

@@ -43,6 +43,7 @@ class WordIndex {
 };
 
 // "--transport NAME: gloo: processes, on CPUs (default)": what to write, and what it is.
-std::string option_shown(const OptionRow& row);
+// With the value that was typed, where one was.
+std::string option_shown(const OptionRow& row, const std::string& typed = "");
 
 }  // namespace penstock

@@ -169,8 +169,8 @@ PredictedRun predict_run(const PublishedRun& run, const Efficiency& efficiency) 
 
 std::string published_runs_table(const std::vector<PublishedRun>& runs,
                                  const Efficiency& efficiency, Screen screen) {
-  TextTable table({left_column("set"), left_column("run"), right_column("T"), right_column("P"),
-                   right_column("C"), right_column("D"), right_column("V"), right_column("b"),
+  TextTable table({left_column("set"), left_column("run"), right_column("TP"), right_column("PP"),
+                   right_column("CP"), right_column("DP"), right_column("VP"), right_column("mbs"),
                    right_column("measured"), right_column("predicted"), right_column("error"),
                    right_column("GiB"), left_column("fits")});
   for (const PublishedRun& run : runs) {

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/io/file_kinds.h"
 #include "cli/io/files.h"
 #include "cli/io/text_file.h"
 #include "cli/options/options.h"
@@ -45,7 +46,18 @@ void require_own(const std::string& text, const std::string& file) {
                     file, file));
   }
   const std::size_t first = text.find_first_not_of(" \t\r\n");
-  if (first != std::string::npos && (text[first] == '{' || text[first] == '[')) return;
+  if (first == std::string::npos) {
+    throw_bad_input(file +
+                    ": this file is empty\nhelp: name the script or the configuration that starts "
+                    "the training, or a plan");
+  }
+  if (text[first] == '{' || text[first] == '[') return;
+  if (kind_of_text(file, "").words == "YAML") {
+    throw_bad_input(file +
+                    ": configurations in YAML are not read\nhelp: name the script that starts the "
+                    "training (Megatron-LM, verl), a TOML of torchtitan or DeepSpeed's JSON; files "
+                    "of Penstock are JSON");
+  }
   throw_bad_input(fmt::format(
       "{}: no plan, profile or cluster file of Penstock, and no launch file of Megatron-LM, "
       "torchtitan, DeepSpeed or verl by its content\nhelp: name the file that starts the training, "
@@ -155,6 +167,27 @@ Answer run_check(const Arguments& arguments, Screen screen) {
   options.remark({"memory", "mem", "vram", "oom", "fit", "fits"},
                  "memory is judged where model and device are known: --config config.json --device "
                  "h100-sxm, or --profile and --cluster");
+  options.remark({"strict", "werror", "fail", "exit-code", "error"},
+                 "leave it out: the exit code is 1 when there are findings");
+  options.remark({"quiet", "q", "silent"},
+                 "leave it out: the exit code says it all (1: findings); >/dev/null hides them");
+  options.remark({"rules", "list-rules", "rule", "codes", "list", "explain", "describe"},
+                 "docs/checking.md lists the rules; every finding names its own, and --ignore "
+                 "CODE,... leaves rules out");
+  options.remark({"only", "select", "enable"},
+                 "all rules are judged; --ignore CODE,... leaves rules out");
+  options.remark({"o", "output", "out", "save", "output-file", "report"},
+                 "findings go to stdout: > findings.txt keeps them, --json prints them as data");
+  options.remark({"ckpt-dp", "checkpoint-dp", "old-dp", "resume-dp"},
+                 "write --checkpoint-data-parallel {D}");
+  options.remark({"resume", "resume-from", "checkpoint", "load", "ckpt"},
+                 "write --checkpoint-data-parallel D, the replicas that wrote the checkpoint");
+  options.remark({"pp", "stages", "pipeline-parallel-size", "pipe-parallel-size"},
+                 "a launch file has it already; for a configuration of DeepSpeed, which has not, "
+                 "write --stages {P}");
+  options.remark({"to", "export"},
+                 "--as {TRAINER} says whose launch file it is; a plan's files for a trainer are "
+                 "written by penstock export plan.json --to {TRAINER} -o job");
   if (auto help = options.parse(arguments, screen)) return help_answer(*help);
 
   const std::string format = format_of(launch, json);

@@ -77,9 +77,9 @@ struct DynamicOptions {
     search.declare_layouts(options);
     options.option("--batches", "N", "batches to draw and plan (default 20)", batches);
     options.option("--replays", "N",
-                   "that each search for an order of micro-batches may take (default 500)",
+                   "replays that each search for an order of micro-batches may take (default 500)",
                    replays);
-    options.option("--seed", "N", "of the order in which samples are drawn (default 1)", seed);
+    options.option("--seed", "N", "seed of the order in which samples are drawn (default 1)", seed);
     options.heading("What to print");
     options.option("-o,--output", "FILE",
                    "write one HTML page (report.html): lengths, micro-batches and the timeline of "

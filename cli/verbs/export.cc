@@ -142,9 +142,16 @@ Answer run_export(const Arguments& arguments, Screen screen) {
       "when the plan is refused, write the nearest one that the trainer can run to this file",
       nearest_path);
   options.flag("--json", "files and notes, or the refusal, as one JSON object", json);
+  options.remark({"csv", "schedule-csv"},
+                 "--to pytorch -o job writes the schedule as PyTorch's CSV");
   if (auto help = options.parse(arguments, screen)) return help_answer(*help);
 
-  const std::string& asked = required(to, "--to", "--to megatron");
+  if (!to) {
+    bad_option("--to", "missing",
+               fmt::format("say for which trainer, for example --to megatron -o job; known: {}",
+                           joined(exported_trainer_names(), ", ")));
+  }
+  const std::string& asked = *to;
   const std::size_t at = asked.find('@');
   if (at != std::string::npos && !target_version) target_version = asked.substr(at + 1);
   const TrainerRow& target = target_named(asked.substr(0, at));

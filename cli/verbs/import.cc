@@ -217,6 +217,12 @@ Answer run_import(const Arguments& arguments, Screen screen) {
                   "the cluster. For logs of trainers use penstock validate.",
                   kExamples);
   declare(options, given);
+  options.remark({"from", "source", "tool", "kind", "type"},
+                 "the tool is the first word: penstock import nccl-tests all_reduce.txt");
+  options.remark({"bandwidth", "latency", "gbps", "speed", "alpha", "beta"},
+                 "what a tool measured is imported; a figure of a datasheet is written into the "
+                 "cluster file, under \"links\" (bandwidth_bytes_per_s: 400 Gbit/s are "
+                 "50000000000)");
   if (auto help = options.parse(arguments, screen)) return help_answer(*help);
 
   const Tool& tool = tool_named(given.from);

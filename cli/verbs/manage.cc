@@ -201,13 +201,20 @@ Answer run_manage(const Arguments& arguments, Screen screen) {
   std::string path;
   bool json = false;
   Options options("manage JOB.json [--json]", kAbout, kExamples);
+  options.heading("The job");
   options.positional("JOB", "the job file (penstock.job/1, docs/file_formats.md)", path);
   options.flag("--json", "print how the job ended as one JSON object", json);
   options.remark({"gpus", "nodes", "machines", "hosts", "machine", "machine-file"},
                  "list the machines in the machine_file that the job file names, or let one join "
                  "while the job runs: penstock tell JOB join node4 --gpus 8");
-  options.remark({"book", "data", "steps", "train", "checkpoints", "run-folder", "address", "port",
-                  "notices", "checkpoint-every"},
+  options.remark({"port", "host", "address", "listen", "bind"},
+                 "the job file says it: \"address\": \"127.0.0.1:4270\"; port 0, the default, is a "
+                 "free one");
+  options.remark({"daemon", "background", "detach", "d", "foreground", "service"},
+                 "leave it out: it stays in the foreground; nohup penstock manage JOB & or a "
+                 "service of systemd keeps it running");
+  options.remark({"book", "data", "steps", "train", "checkpoints", "run-folder", "notices",
+                  "checkpoint-every"},
                  "the job file says it: \"book\", \"steps\", \"checkpoints\", \"train\": "
                  "[\"--data\", \"corpus.txt\"] (docs/file_formats.md)");
   options.remark({"resume", "restart", "continue", "resume-if-any", "takeover", "adopt", "attach"},

@@ -66,6 +66,24 @@ struct MorphOptions {
                    "--gpus 8..64 -o book.json writes it");
     options.remark({"policy", "policies"},
                    "all policies are replayed and compared; -o report.html shows each of them");
+    options.remark({"csv", "format", "table", "markdown", "excel", "plot", "figure"},
+                   "--json prints the result for programs, and -o report.html writes a page");
+    options.remark({"hours", "days", "duration", "length", "horizon", "until", "from", "begin",
+                    "end", "window", "time"},
+                   "the whole recording is replayed: for a part of it, cut the rows of the CSV");
+    options.remark({"min-nodes", "max-nodes", "nodes", "machines", "min-gpus", "max-gpus", "lose",
+                    "lost", "loss", "failures", "spot", "events"},
+                   "the recording says when how many GPUs there are (--trace CSV); for fixed "
+                   "numbers write one: a first line time_s,gpus, then a line such as 0,64 for "
+                   "every change");
+    options.remark({"spot-trace", "availability", "recording", "nodes-csv", "capacity"},
+                   "write --trace {CSV}");
+    options.remark({"restart", "restart-time", "restart-cost", "recovery-time", "startup"},
+                   "write --start {TIME}");
+    options.remark({"checkpoint-time", "checkpoint-write", "save-time", "checkpoint-cost"},
+                   "write --write {TIME}, and --load TIME for reading it");
+    options.remark({"bandwidth", "storage-bandwidth", "disk", "io"}, "write --storage {GB/S}");
+    options.remark({"spot-price", "price", "price-per-hour"}, "write --usd-per-gpu-hour {USD}");
     options.heading("What is replayed");
     options.option("--book", "FILE", "the plans: what plan --gpus 8..64 -o FILE wrote", book);
     options.option(
@@ -74,34 +92,39 @@ struct MorphOptions {
         "has recordings, docs/file_formats.md the formats)",
         trace);
     options.heading("What a change costs");
-    options.option("--start", "TIME",
-                   "to stop, start processes and meet again (default 30s; measured with Parcae: 29 "
-                   "to 43 s on 1 to 32 nodes)",
-                   start);
+    options.option(
+        "--start", "TIME",
+        "time to stop, start processes and meet again (default 30s; measured with Parcae: 29 "
+        "to 43 s on 1 to 32 nodes)",
+        start);
     options.option("--storage", "GB/S",
-                   "to which checkpoints are written and from which they are read, all nodes "
+                   "speed at which checkpoints are written and read, all nodes "
                    "together (default: 1 for every node of the book's cluster)",
                    storage);
-    options.option("--write", "TIME", "of a checkpoint; default: its bytes over --storage", write);
-    options.option("--load", "TIME", "of a checkpoint; default: its bytes over --storage", load);
-    options.option("--warm-up", "TIME", "lost in the first steps (default 0s)", warm_up);
+    options.option("--write", "TIME",
+                   "time to write a checkpoint; default: its bytes over --storage", write);
+    options.option("--load", "TIME", "time to load a checkpoint; default: its bytes over --storage",
+                   load);
+    options.option("--warm-up", "TIME", "time lost in the first steps (default 0s)", warm_up);
     options.option("--notice", "TIME",
-                   "before a loss, where the recording has none (default 30s; 0s: never)", notice);
+                   "how long before a loss it is announced, where the recording does not say "
+                   "(default 30s; 0s: never)",
+                   notice);
     options.option(
         "--checkpoint-every", "TIME",
-        "between checkpoints in the background; default: by Daly's rule, for --stall and the "
+        "time between checkpoints in the background; default: by Daly's rule, for --stall and the "
         "mean time between losses without notice, and not less than --write",
         every);
     options.option("--stall", "TIME",
-                   "for which a checkpoint in the background stops the job; default: its bytes to "
+                   "how long a checkpoint in the background stops the job; default: its bytes to "
                    "the host's memory from every GPU of the book's largest plan, over the links "
                    "of the cluster or the device's sheet, else at 16 GB/s",
                    stall);
-    options.option(
-        "--usd-per-gpu-hour", "USD",
-        "where the recording has no prices; default: that of the book's first device, or "
-        "of each type that it counts",
-        price);
+    options.option("--usd-per-gpu-hour", "USD",
+                   "price of a GPU, where the recording has none; default: that of the book's "
+                   "first device, or "
+                   "of each type that it counts",
+                   price);
     options.heading("What to print");
     options.option("-o,--output", "FILE",
                    "write one HTML page (report.html): the GPUs over time with what each policy "

@@ -48,7 +48,8 @@ struct MultiOptions {
                        "the jobs (penstock.jobs/1, docs/file_formats.md): each a model with its "
                        "batch and steps, a book of plans, times of steps, or units of shards",
                        jobs);
-    options.option("--gpus", "N", "that the jobs share; default: the whole cluster", settings.gpus);
+    options.option("--gpus", "N", "GPUs that the jobs share; default: the whole cluster",
+                   settings.gpus);
     options.option("--cluster", "FILE",
                    "the nodes and links that plans are searched for (penstock.cluster/1)",
                    settings.cluster);
@@ -60,10 +61,11 @@ struct MultiOptions {
                    "a job of no more GPUs stays within a node; default: the cluster's nodes, else "
                    "all GPUs are in one",
                    settings.gpus_per_node);
-    options.option("--gpus-per-link", "N",
-                   "that share the way to the host, for jobs in units; default: as the cluster "
-                   "says, else 1",
-                   settings.gpus_per_link);
+    options.option(
+        "--gpus-per-link", "N",
+        "GPUs that share the way to the host, for jobs in units; default: as the cluster "
+        "says, else 1",
+        settings.gpus_per_link);
     options.option("--host-link", "KIND",
                    "duplex or simplex: loads and stores of units share it; default: as the cluster "
                    "says, else duplex",
@@ -78,8 +80,9 @@ struct MultiOptions {
                    "change only if the makespan gets shorter by this much (default 0s)",
                    least_gain);
     options.heading("The search");
-    options.option("--seed", "N", "of the local searches (default 1)", settings.seed);
-    options.option("--threads", "N", "of the searches for plans; the answer does not depend on it",
+    options.option("--seed", "N", "seed of the local searches (default 1)", settings.seed);
+    options.option("--threads", "N",
+                   "threads of the searches for plans; the answer does not depend on it",
                    settings.threads);
     options.heading("What to print");
     options.option(
@@ -91,6 +94,9 @@ struct MultiOptions {
     options.remark(
         {"deadline", "deadlines", "steps", "epochs", "models", "global-batch", "priority"},
         "every job says its own in JOBS.json: \"deadline_s\", \"steps\" (docs/multi.md)");
+    options.remark({"memory", "mem", "vram", "gpu-memory", "hbm"},
+                   "leave it out: the jobs' profiles and cluster say how much memory a GPU has, or "
+                   "the datasheet of --device NAME");
   }
 };
 

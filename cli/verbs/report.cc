@@ -24,7 +24,7 @@ namespace penstock {
 namespace {
 
 constexpr const char* kExamples = R"(  penstock report plan.json -o report.html
-  penstock report plan.json --baseline other_plan.json --run run.jsonl -o report.html
+  penstock report plan.json other_plan.json --run run.jsonl -o report.html
   penstock report profile.json --cluster cluster.json --gpus 64 --global-batch 512 -o report.html
   penstock report config.json --device h100-sxm --gpus 64 --global-batch 1024 -o report.html
 )";
@@ -38,7 +38,10 @@ struct ReportOptions {
   void declare(Options& options) {
     options.heading("What is shown beside plan 1");
     options.repeated("--baseline", "PLAN",
-                     "another plan file; a search prices it with its own inputs", baselines);
+                     "another plan file, beside the first: report a.json b.json does the same; a "
+                     "search prices it with its own inputs",
+                     baselines);
+    options.plans_follow("--baseline");
     options.option("--run", "RUN",
                    "with a plan file: a measured run of it, in a form that penstock validate "
                    "reads",
@@ -132,7 +135,8 @@ std::string written_text(const std::string& path, std::size_t bytes) {
 Answer run_report(const Arguments& arguments, Screen screen) {
   ReportOptions given;
   Options options(
-      "report PLAN -o FILE, or report MODEL --device NAME --gpus N --global-batch B -o FILE",
+      "report PLAN [PLAN...] -o FILE, or report MODEL --device NAME --gpus N --global-batch B -o "
+      "FILE",
       "Writes one HTML file that shows a plan, or the answer of a search, and needs nothing else, "
       "not even a network: the answer, one step as a timeline with its memory, ranked plans with "
       "reasons and commands, where the time goes, what more GPUs would bring. Exit code 1 when "
@@ -141,6 +145,12 @@ Answer run_report(const Arguments& arguments, Screen screen) {
   given.search.declare(options);
   options.option("--top", "K", "how many plans of a search to show; default 10", given.search.top);
   given.declare(options);
+  options.remark({"svg", "png", "picture", "image", "figure", "draw", "plot"},
+                 "penstock trace plan.json -o step.svg (or .png) draws the step; a report is a "
+                 "page");
+  options.remark({"format", "markdown", "md", "csv", "table", "latex"},
+                 "leave it out: -o report.html writes a page, --json prints its data; tables are "
+                 "those of penstock explain plan.json --format markdown (or csv)");
   if (auto help = options.parse(arguments, screen)) return help_answer(*help);
 
   if (!given.json) required(given.output, "--output", "-o report.html");

@@ -123,12 +123,15 @@ Answer run_status(const Arguments& arguments, Screen screen) {
       "the prediction, checkpoints, restarts, lost steps, and the last decisions with their "
       "reasons. Exit code 1: no manager answers, and you see the last state that was kept.",
       kExamples);
+  options.heading("The job");
   options.positional("JOB", "the job file that penstock manage runs", path);
   options.heading("The manager");
   manager.declare(options);
   options.heading("What to print");
   options.flag("--watch", "repeat every second until the job ends", watched);
   options.flag("--json", "print the answer as one JSON object", json);
+  options.remark({"a", "all", "list", "jobs", "user", "u"},
+                 "one job at a time, by its file: penstock status job.json --watch");
   options.remark({"interval", "every", "period", "n", "seconds"},
                  "write --watch: it repeats every second until the job ends");
   if (auto help = options.parse(arguments, screen)) return help_answer(*help);

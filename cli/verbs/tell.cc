@@ -33,6 +33,7 @@ struct TellOptions {
   bool json = false;
 
   void declare(Options& options) {
+    options.heading("The command");
     options.positional("JOB", "the job file that penstock manage runs", job);
     options.positional_if_any(
         "COMMAND",
@@ -40,7 +41,6 @@ struct TellOptions {
         "now) or stop (write a checkpoint and end)",
         command);
     options.positional_if_any("MACHINE", "name of the machine in the job", machine);
-    options.heading("The command");
     options.option("--gpus", "N", "number of GPUs of the machine that joins", gpus);
     options.option("--device", "TYPE",
                    "device type of that machine, where the job's book counts types", device);

@@ -261,6 +261,16 @@ Answer run_trace(const Arguments& arguments, Screen screen) {
       given.output);
   given.picture.declare(options);
   options.flag("--json", "what was written as one JSON object", given.json);
+  options.remark({"hta", "tensorboard", "pytorch-profiler", "torch-profiler"},
+                 "write --format kineto -o traces: a file for every rank");
+  options.remark({"log", "measured", "run-log", "actual", "train-log", "compare"},
+                 "write --run {RUN} -o both.tar: prediction and run side by side");
+  options.remark({"rank", "ranks", "iterations"},
+                 "leave it out: a trace is one step with all ranks of a replica; --step N chooses "
+                 "one of a measured --run, and --window BEGIN..END a part of a picture (-o "
+                 "step.svg)");
+  options.remark({"memory", "mem", "counters"},
+                 "leave it out: a counter shows the memory of every rank");
   if (auto help = options.parse(arguments, screen)) return help_answer(*help);
   given.choose_format();
   given.check();

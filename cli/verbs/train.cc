@@ -294,8 +294,24 @@ Answer run_train(const Arguments& arguments, Screen screen) {
   RanksHereSettings machine;
   machine.declare(options);
   options.flag("--json", "print the run as one JSON object", request.json);
-  options.remark({"epochs", "max-steps", "num-steps", "train-iters", "iterations"},
+  options.remark({"max-steps", "num-steps", "train-iters", "iterations", "num-iterations"},
+                 "write --steps {N}; a step is one global batch of the plan");
+  options.remark({"epochs", "hours", "time", "max-time", "duration", "tokens"},
                  "write --steps N; a step is one global batch of the plan");
+  options.remark({"gpu", "cuda", "use-gpu", "use-cuda"},
+                 "write --device cuda --transport nccl: one GPU for every rank");
+  options.remark(
+      {"node-rank", "machine-rank", "global-rank", "rdzv-endpoint", "rdzv-backend", "rdzv-id"},
+      "every rank is told by --rank N --master HOST:PORT, or is started by torchrun, "
+      "mpirun or srun, whose variables are read");
+  options.remark({"tokenizer", "tokenizer-path", "tokenizer-type", "tokenizer-name"},
+                 "leave it out: --data takes token ids (.npy, or integers with --dtype uint16); of "
+                 "a text file the bytes are the tokens");
+  options.remark({"resume-from", "resume-from-checkpoint", "load-checkpoint", "init-from", "load"},
+                 "write --checkpoints {FOLDER} --resume, which goes on from the newest checkpoint "
+                 "in that folder");
+  options.remark({"log-dir", "logdir", "logging-dir"},
+                 "write --tensorboard {FOLDER} for event files; --log FILE writes a line per step");
   options.remark({"batch", "batch-size", "bs", "local-batch-size", "per-device-batch-size", "gbs",
                   "mbs", "global-batch", "micro-batch-size"},
                  "the plan has the batch: penstock plan ... --global-batch N --pin mbs=N");

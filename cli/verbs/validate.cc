@@ -54,7 +54,8 @@ struct Whereabouts {
     options.option("--run-device", "NAME", "device type of the run, for --add-to", device);
     options.option("--run-transport", "NAME", "transport of the run (nccl, gloo), for --add-to",
                    transport);
-    options.option("--run-started", "TIME", "when; default: the time in its first line", started);
+    options.option("--run-started", "TIME",
+                   "when the run started; default: the time in its first line", started);
   }
 
   // Error{kBadInput} when they are given for a run that says so itself.
@@ -138,8 +139,8 @@ std::optional<SlowWatch> watched(const PlanFile& plan, const LoadedRun& run, int
 }  // namespace
 
 Answer run_validate(const Arguments& arguments, Screen screen) {
-  std::string plan_path, run_path;
-  std::optional<std::string> warm_up, tolerance, runs;
+  std::string plan_path;
+  std::optional<std::string> run_file, warm_up, tolerance, runs;
   bool json = false, any_plan = false;
   Whereabouts whereabouts;
   Options options("validate PLAN RUN [OPTIONS]",
@@ -149,11 +150,12 @@ Answer run_validate(const Arguments& arguments, Screen screen) {
                   kExamples);
   options.heading("Options");
   options.positional("PLAN", "the plan file that ran", plan_path);
-  options.positional("RUN",
-                     "what penstock train --log RUN --timeline wrote; the log of Megatron-LM or "
-                     "torchtitan (step times and memory); or a folder with the traces of PyTorch's "
-                     "profiler, one *.json per rank, whose pipeline names its actions (PP:2F0)",
-                     run_path);
+  options.positional_if_any(
+      "RUN",
+      "what penstock train --log RUN --timeline wrote; the log of Megatron-LM or "
+      "torchtitan (step times and memory); or a folder with the traces of PyTorch's "
+      "profiler, one *.json per rank, whose pipeline names its actions (PP:2F0)",
+      run_file);
   options.option(
       "--tolerance-percent", "X",
       "allowed error of the predicted step time, in percent of the measured one (default 10)",
@@ -173,6 +175,14 @@ Answer run_validate(const Arguments& arguments, Screen screen) {
   options.flag("--json", "the comparison as one JSON object, every action included", json);
   whereabouts.declare(options);
   if (auto help = options.parse(arguments, screen)) return help_answer(*help);
+  if (!run_file) {
+    bad_option("RUN", "missing",
+               fmt::format("name the log of what ran: penstock validate {0} train.log (or the "
+                           "run.jsonl of penstock train --log, or a folder of profiler traces); "
+                           "penstock check {0} judges the plan alone",
+                           plan_path));
+  }
+  const std::string& run_path = *run_file;
 
   const std::optional<int> asked =
       warm_up ? std::optional(parse_int("--warm-up", *warm_up, 0)) : std::nullopt;

@@ -30,7 +30,7 @@ constexpr std::array kOtherNames{
                "mfu", "performance", "perf"},
               "predict"},
     OtherName{{"run", "launch", "start", "execute", "submit"}, "train' or 'manage"},
-    OtherName{{"supervise", "elastic", "resume", "restart", "scale"}, "manage"},
+    OtherName{{"supervise", "elastic", "resume", "restart"}, "manage"},
     OtherName{{"watch", "monitor", "ps", "jobs", "top"}, "status"},
     OtherName{{"diff", "sweep", "grid", "scan", "vary", "ablate", "whatif", "what-if", "scaling",
                "sensitivity", "versus", "vs"},
@@ -80,9 +80,12 @@ constexpr std::array kSentences{
              "penstock --help lists the verbs, penstock VERB --help explains one, penstock man "
              "prints all"},
     Sentence{{"join", "leave", "preempt", "checkpoint", "stop", "drain", "add", "remove", "kill",
-              "cancel", "pause"},
+              "scale"},
              "the manager of a job is told so: penstock tell JOB COMMAND, with the commands join, "
              "leave, preempt, checkpoint, morph and stop"},
+    Sentence{{"cancel", "pause"},
+             "the manager of a job is told so: penstock tell JOB stop writes a checkpoint and ends "
+             "it; penstock manage JOB goes on"},
     Sentence{{"log", "logs", "parse-log"},
              "penstock validate plan.json train.log compares the log of a run with its plan"},
     Sentence{{"python", "python3", "accelerate", "srun", "mpirun", "bash", "ray", "docker", "pip",

@@ -145,7 +145,7 @@ function factEntries(timeline, box, link) {
     ['Bytes', facts.bytes > 0 ? `${bytesText(facts.bytes)}, ${rateText(facts)}` : null],
     ['Memory', memoryWords(timeline, facts)],
     ['Waited for', causeOf(facts, link)],
-    ['Let start', effectsOf(timeline, box, link)],
+    ['Waited on by', effectsOf(timeline, box, link)],
     ['Critical path', facts.onPath ? 'is part of it' : null],
   ].filter(([, value]) => !isAbsent(value));
 }
