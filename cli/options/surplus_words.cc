@@ -299,7 +299,9 @@ std::string Options::help_for_assignment(const Arguments& own) const {
     if (key.find('/') != std::string::npos || is_there(word)) continue;  // "runs/lr=0.1/train.sh"
     const std::string value = word.substr(equals + 1);
     if (has("--cost") && parse_duration(value)) {
-      return "costs are one word, with commas: --cost F=10ms,B=20ms";
+      const auto cost = std::find(own.begin(), own.end(), "--cost");
+      return cost == own.end() ? "costs are one word, with commas: --cost F=10ms,B=20ms"
+                               : "write it as one word: --cost " + costs_of(cost + 1, own.end());
     }
     const Arguments option{(key.size() == 1 ? "-" : "--") + key, value};
     const MeantOption found = meant_option(option[0], value, known, remarks_, make_index);
