@@ -380,7 +380,8 @@ std::string Options::help_for_subcommand(const Arguments& own, const std::string
   const auto places = std::count_if(entries_.begin(), entries_.end(),
                                     [](const Entry& entry) { return entry.is_positional; });
   const bool is_word = !own.empty() && own[0].find_first_of("./-") == std::string::npos &&
-                       schedule_spelled(own[0]).empty() && !is_there(own[0]);
+                       schedule_spelled(own[0]).empty() && !is_there(own[0]) &&
+                       find_trainer(trainer_called(own[0])) == nullptr;
   if (places != 1 || !is_word || own[0] == word || !looks_like_file(word)) return "";
   return fmt::format(
       "leave '{}' out: {}", own[0],

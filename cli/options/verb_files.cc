@@ -101,10 +101,12 @@ void refuse_file_of_other_verb(const std::string& verb, const Arguments& argumen
   const std::string& path = arguments[0];
   const std::string format = format_of_file(path);
   if (verb == "trace" || verb == "schedule") refuse_recording(path);
-  if (verb == "export") refuse_export_of_model(path, format, arguments);
   const auto plan = std::find_if(arguments.begin() + 1, arguments.end(), [](const auto& word) {
     return is_plan_format(format_of_file(word));
   });
+  if (verb == "export" && plan == arguments.end()) {
+    refuse_export_of_model(path, format, arguments);
+  }
   const bool is_log = kind_of_text(path, "").words == "a log" || path.ends_with(".jsonl");
   if ((verb == "trace" || verb == "report") && is_log) {
     throw_bad_input(fmt::format(
