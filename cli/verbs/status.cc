@@ -130,7 +130,7 @@ Answer run_status(const Arguments& arguments, Screen screen) {
   options.heading("What to print");
   options.flag("--watch", "repeat every second until the job ends", watched);
   options.flag("--json", "print the answer as one JSON object", json);
-  options.remark({"a", "all", "list", "jobs", "user", "u"},
+  options.remark({"a", "all", "list", "user", "u"},
                  "one job at a time, by its file: penstock status job.json --watch");
   options.remark({"interval", "every", "period", "n", "seconds"},
                  "write --watch: it repeats every second until the job ends");
