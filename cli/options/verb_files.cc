@@ -11,6 +11,7 @@
 
 #include "cli/io/file_kinds.h"
 #include "cli/io/files.h"
+#include "cli/io/near_files.h"
 #include "cli/io/plan_json.h"
 #include "cli/options/options_entry.h"
 #include "cli/options/trainer_called.h"
