@@ -84,23 +84,23 @@ TEST_CASE("contenders must beat the limit, however slow what leads is") {
   CHECK(led_from(q, kNever, by_cuts) < kWithEqualCuts * 3 / 4);
 }
 
-// It is asked twice before the search for cuts, once of a search within its memory, and then before
-// every replay, of which the first is that of the plan's own cuts.
+// It is asked twice before the search for cuts, and then before every replay, of which the first is
+// that of the plan's own cuts.
 TEST_CASE("a whole search for better cuts ends within itself where it is asked to") {
   const Question q;
   const auto by_whole_search = [&](Incumbents& leaders, AskedToStop& asked_to_stop) {
-    lead_by_whole_searches(q.inputs, q.request, {q.plan}, leaders, asked_to_stop);
+    lead_by_whole_searches(q.inputs, q.request, {q.plan}, {}, leaders, asked_to_stop);
   };
   const Duration all = led_from(q, kNever, by_whole_search);
   CHECK(all < kWithEqualCuts * 3 / 4);
   CHECK(led_from(q, 3, by_whole_search) == Duration{1'000'000'000});
   CHECK(led_from(q, 4, by_whole_search) == kWithEqualCuts);
   const auto within = [&](Incumbents& leaders, AskedToStop& asked_to_stop) {
-    lead_within_its_memory(q.inputs, q.request, q.plan, leaders, asked_to_stop);
+    lead_by_whole_searches(q.inputs, q.request, {}, {q.plan}, leaders, asked_to_stop);
   };
   CHECK(led_from(q, kNever, within) == all);
-  CHECK(led_from(q, 1, within) == Duration{1'000'000'000});
-  CHECK(led_from(q, 3, within) == kWithEqualCuts);
+  CHECK(led_from(q, 3, within) == Duration{1'000'000'000});
+  CHECK(led_from(q, 4, within) == kWithEqualCuts);
 }
 
 }  // namespace
