@@ -2,24 +2,23 @@
 #pragma once
 
 #include <atomic>
-#include <thread>
+#include <mutex>
 
 #include "search/best_plans.h"
 
 namespace penstock {
 
-// Only the thread that made it asks, as SearchProgress wants; the others are told. Once it is so it
-// stays so.
+// Any thread asks, one at a time as SearchProgress wants: the one that waits for the others cannot.
+// Once it is so it stays so.
 class AskedToStop {
  public:
   explicit AskedToStop(SearchProgress& progress) : progress_(progress) {}
   AskedToStop(const AskedToStop&) = delete;
   AskedToStop& operator=(const AskedToStop&) = delete;
 
-  bool operator()() { return std::this_thread::get_id() == asking_ ? ask() : stops_.load(); }
-
-  // From any thread, where no other asks meanwhile.
-  bool ask() {
+  bool operator()() {
+    if (stops_) return true;
+    const std::scoped_lock turn(turn_);
     if (!stops_ && progress_.stop()) stops_ = true;
     return stops_;
   }
@@ -29,7 +28,7 @@ class AskedToStop {
 
  private:
   SearchProgress& progress_;
-  std::thread::id asking_ = std::this_thread::get_id();
+  std::mutex turn_;
   std::atomic<bool> stops_ = false;
 };
 

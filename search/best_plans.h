@@ -53,10 +53,11 @@ struct SearchRequest {
 class SearchProgress {
  public:
   virtual ~SearchProgress() = default;
-  // Called now and then from one thread. `best_step` is zero until a plan is known.
+  // Called now and then from the thread that searches. `best_step` is zero until a plan is known.
   virtual void update(std::int64_t done, std::int64_t candidates, Duration best_step) {
     static_cast<void>(done), static_cast<void>(candidates), static_cast<void>(best_step);
   }
+  // Called from any thread of the search, one at a time.
   virtual bool stop() { return false; }
 };
 

@@ -6,8 +6,7 @@ namespace {
 class StoppedAsAnother : public SearchProgress {
  public:
   explicit StoppedAsAnother(AskedToStop& other) : other_(other) {}
-  // A search asks from any one of its threads.
-  bool stop() override { return other_.ask(); }
+  bool stop() override { return other_(); }
 
  private:
   AskedToStop& other_;

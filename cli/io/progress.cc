@@ -1,5 +1,6 @@
 #include "cli/io/progress.h"
 
+#include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <string>
@@ -11,9 +12,11 @@
 namespace penstock {
 namespace {
 
-volatile std::sig_atomic_t interrupted = 0;
+// Any thread may be interrupted, and any may ask.
+std::atomic<bool> interrupted = false;
+static_assert(std::atomic<bool>::is_always_lock_free);  // as a signal handler needs
 
-void on_interrupt(int) { interrupted = 1; }
+void on_interrupt(int) { interrupted = true; }
 
 // The second one finds the default again, and kills.
 void handle_interrupts() {
@@ -57,8 +60,6 @@ void WatchedSearch::update(std::int64_t done, std::int64_t candidates, Duration 
   std::fflush(stderr);
 }
 
-bool WatchedSearch::stop() {
-  return interrupted != 0 || (budget_ && Clock::now() - begin_ >= *budget_);
-}
+bool WatchedSearch::stop() { return interrupted || (budget_ && Clock::now() - begin_ >= *budget_); }
 
 }  // namespace penstock

@@ -1,11 +1,14 @@
 #include "search/lead_by_cuts.h"
 
+#include <cstddef>
 #include <optional>
+#include <thread>
 #include <vector>
 
 #include <doctest/doctest.h>
 
 #include "search/choose_cuts.h"
+#include "search/in_parallel.h"
 #include "tests/search/models.h"
 
 namespace penstock {
@@ -20,6 +23,7 @@ class StopAtAsk : public SearchProgress {
  public:
   explicit StopAtAsk(int at) : at_(at) {}
   bool stop() override { return ++asked_ >= at_; }
+  [[nodiscard]] int asked() const { return asked_; }
 
  private:
   int at_, asked_ = 0;
@@ -82,6 +86,21 @@ TEST_CASE("contenders must beat the limit, however slow what leads is") {
   // Nearer to it it is not.
   q.request.faster_than = kWithEqualCuts;
   CHECK(led_from(q, kNever, by_cuts) < kWithEqualCuts * 3 / 4);
+}
+
+// The thread that began waits for the last one of the others, and may have nothing to do itself.
+TEST_CASE("any thread asks whether to stop, and one at a time") {
+  constexpr int kAt = 1000;
+  StopAtAsk alone(kAt), shared(kAt);
+  AskedToStop by_other(alone), by_two(shared);
+  std::thread([&] {
+    for (int i = 0; i < kAt; ++i) by_other();
+  }).join();
+  CHECK(by_other.stopped());
+  in_parallel(2, 2, [&](std::size_t) {
+    while (!by_two()) std::this_thread::yield();
+  });
+  CHECK(shared.asked() == kAt);
 }
 
 // It is asked twice before the search for cuts, and then before every replay, of which the first is
