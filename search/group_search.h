@@ -6,11 +6,11 @@
 #include <memory>
 #include <string>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "search/arranged_replay.h"
-#include "search/bounded_memo.h"
 #include "search/candidates.h"
 #include "search/incumbents.h"
 #include "search/memo.h"
@@ -24,10 +24,6 @@
 #include "search/stash_bound.h"
 
 namespace penstock {
-
-// What each kind of counts may take: up to 500 ranks, so that one takes 50 kB, are counted for tens
-// of thousands of schedules.
-inline constexpr std::size_t kMostCountsBytes = std::size_t{512} << 20;
 
 // What all groups of a search share; filled as they go, safe to use from several threads.
 struct SearchShared {
@@ -57,11 +53,9 @@ struct SearchShared {
           key);
     }
   };
-  struct CountsBytes {
-    std::size_t operator()(const HeldCounts& counts) const;
-  };
-  using Counts = BoundedMemo<CountsKey, HeldCounts, CountsHash, CountsBytes>;
-  Counts held_at_least{kMostCountsBytes}, held{kMostCountsBytes};
+  using Counts = Memo<CountsKey, HeldCounts,
+                      std::unordered_map<CountsKey, std::shared_ptr<const HeldCounts>, CountsHash>>;
+  Counts held_at_least, held;
   // (device, P, D, T, C, group of shards, placement, map of stages)
   Memo<std::tuple<int, int, int, int, OtherDegrees, int, Placement, StageMap>, PlanWiring> wirings;
   // Likewise, of the groups that hold the first stage alone.

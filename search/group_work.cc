@@ -47,16 +47,6 @@ bool may_deadlock(const ExecutorModel& executor) {
 
 }  // namespace
 
-std::size_t SearchShared::CountsBytes::operator()(const HeldCounts& counts) const {
-  constexpr std::size_t kOfRank = 48, kOfStage = 44;
-  std::size_t bytes = kOfRank * counts.ranks() + kOfStage * counts.stages();
-  for (std::size_t r = 0; r < counts.ranks(); ++r) {
-    // Those of ranks, and the same by stage.
-    bytes += 2 * sizeof(Held) * counts.peaks(r) * counts.stages_of(r).size();
-  }
-  return bytes;
-}
-
 GroupWork::GroupWork(const PlanInputs& of_inputs, const SearchRequest& of_request,
                      const SearchSpace& of_space, const CandidateGroup& of_group,
                      const KnownPlans& known, SearchShared& of_shared)
