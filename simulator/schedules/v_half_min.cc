@@ -137,10 +137,14 @@ VHeld held_in_min(int ranks, int rank, int micro_batches) {
                  half + std::min(by_end, by_begin));
 }
 
+// No lists of more ranks were compared.
+constexpr int kMostRanksKnown = 512;
+
 // Of v-half, drain and warm-up meet in ways that the formula does not know between these: up to 450
 // ranks it was never wrong for M below 0.69 P, nor for M above P + 1. Of v-min with P = 2, 5, 8, ..
 // ranks hold most at two places.
 bool is_known(VMemory memory, const ScheduleShape& shape) {
+  if (shape.ranks > kMostRanksKnown) return false;
   if (memory == VMemory::kMin) return shape.ranks % 3 != 2;
   return 5 * shape.micro_batches <= 3 * shape.ranks || shape.micro_batches >= shape.ranks + 2;
 }

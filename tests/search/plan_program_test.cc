@@ -310,9 +310,22 @@ TEST_CASE("what v-half and v-min hold by their formulas is what their lists hold
     }
   }
   CHECK(by_formula > testing::least(1000));
+  testing::Random random(29);
+  for (int drawn = 0; drawn < testing::draws(8); ++drawn) {
+    const ScheduleKind& kind = *find_schedule(drawn % 2 == 0 ? "v-half" : "v-min");
+    const int ranks = random.between(41, 512);
+    const ScheduleShape shape{ranks, 2, random.between(1, ranks + 3), 0, 1};
+    const auto alike = held_as_in_lists(kind, shape);
+    CAPTURE(kind.name);
+    CAPTURE(shape.ranks);
+    CAPTURE(shape.micro_batches);
+    if (alike) CHECK(least_held(*alike) == least_held(make_schedule(kind.name, shape)));
+  }
   const ScheduleKind& half = *find_schedule("v-half");
   CHECK_FALSE(held_as_in_lists(half, {20, 2, 20, 0, 1}));  // neither few nor many micro-batches
   CHECK_FALSE(held_as_in_lists(*find_schedule("v-min"), {20, 2, 5, 0, 1}));
+  CHECK(held_as_in_lists(half, {512, 2, 5, 0, 1}));
+  CHECK_FALSE(held_as_in_lists(half, {513, 2, 5, 0, 1}));  // nobody compared so many ranks
   CHECK_FALSE(held_as_in_lists(*find_schedule("zb-v"), {20, 2, 5, 0, 1}));
 }
 
