@@ -97,9 +97,10 @@ std::shared_ptr<const MeetingLists> ProgramCache::meetings(
   }
   auto made = make();
   if (made == nullptr) made = std::make_shared<const MeetingLists>();
-  const std::size_t steps = made->steps.size();
+  // An empty one takes room, too: its key.
+  const std::size_t entries = 1 + made->steps.size() + made->blocks.size() + made->costs.size();
   const std::scoped_lock lock(mutex_);
-  return unless_empty(meetings_.keep(std::move(key), std::move(made), steps));
+  return unless_empty(meetings_.keep(std::move(key), std::move(made), entries));
 }
 
 std::optional<bool> ProgramCache::deadlocks(const Plan& plan, const std::vector<PlanTie>& ties,

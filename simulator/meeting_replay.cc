@@ -12,6 +12,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/values/error.h"
+
 namespace penstock {
 namespace {
 
@@ -19,9 +21,14 @@ Action priced(const MeetingLists::Cost::Of& of, const Program& tables) {
   Action action;
   action.kind = of.kind;
   action.stage = of.stage;
-  for (std::uint32_t m = 0; m < tables.micro_batches.size(); ++m) {
-    if (tables.micro_batches[m].shape == of.shape) action.micro_batch = MicroBatchId{m};
+  const auto& all = tables.micro_batches;
+  const auto found = std::find_if(all.begin(), all.end(), [&](const auto& micro_batch) {
+    return micro_batch.shape == of.shape;
+  });
+  if (found == all.end()) {
+    throw Error(ErrorKind::kInternal, "a step is of a shape that no micro-batch has");
   }
+  action.micro_batch = MicroBatchId{static_cast<std::uint32_t>(found - all.begin())};
   return action;
 }
 

@@ -6,6 +6,7 @@
 
 #include <doctest/doctest.h>
 
+#include "core/values/error.h"
 #include "simulator/meeting_lists.h"
 #include "simulator/simulate.h"
 #include "simulator/simulate_schedule.h"
@@ -130,6 +131,19 @@ Compared compare(std::uint64_t seed) {
   CHECK(plain->summary == met->summary);
   CHECK(plain->work.steps == met->work.steps + met->work.skipped);
   return {true, false, met->work.jumps > 0};
+}
+
+TEST_CASE("a step of a shape that no micro-batch has is not priced as another") {
+  const Program program = lower({testing::input_of(make_schedule("1f1b", {2, 1, 2, 0, 1}))}, {});
+  Random random(1);
+  const StagePrices prices = testing::random_prices(random, 2, 1, {});
+  const ExecutorModel executor;
+  const PriceTable table(program, prices, executor);
+  MeetingLists lists;
+  lists.costs.push_back({{ActionKind::kForward, StageId{0}, 0}, {}, false});
+  CHECK_NOTHROW(MeetingReplay(lists, program, table));
+  lists.costs[0].first.shape = 1;
+  CHECK_THROWS_AS(MeetingReplay(lists, program, table), Error);
 }
 
 TEST_CASE("ranks that meet take as long rolled up as written out, and deadlock alike") {
