@@ -360,8 +360,11 @@ std::optional<Judged> judged(const PlanFile& file) {
   ReplayBuffers buffers;
   AttributedSimulation simulated = simulate_schedule_attributed(
       rolled.schedules.pipelines, rolled.options, file.prices, file.executor, buffers);
-  return Judged{std::move(simulated.summary), std::move(simulated.ranks), liveness_of(file.plan),
-                stash_of(rolled.schedules.pipelines, file.prices), simulated.work.steps};
+  return Judged{.summary = std::move(simulated.summary),
+                .times = std::move(simulated.ranks),
+                .held = liveness_of(file.plan),
+                .stash = stash_of(rolled.schedules.pipelines, file.prices),
+                .replayed = simulated.work.steps};
 }
 
 }  // namespace

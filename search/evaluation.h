@@ -45,7 +45,7 @@ struct Judged {
   std::vector<Bytes> stash{};
   std::int64_t replayed = 0;  // actions that were carried out one by one to tell this
 };
-// As the last but one of them.
+// Judged::stash.
 std::vector<Bytes> stash_of(const std::vector<RolledInput>& pipelines, const StagePrices& prices);
 // Sets that of the ranks that are listed: of replicas that are alike the one that holds most
 // counts.

@@ -56,8 +56,8 @@ class FewOfPlan {
     const LoweringOptions options = lowering_of(plan_, ties_, recomputes_, executor_);
     const auto simulated =
         simulate_meetings(schedules.pipelines, options, *lists, prices, executor_);
-    if (!simulated) return SteadySummary{true};
-    return SteadySummary{false, simulated->summary, simulated->work.steps};
+    if (!simulated) return SteadySummary{.deadlocks = true};
+    return SteadySummary{.summary = simulated->summary, .replayed = simulated->work.steps};
   }
 
  private:
@@ -98,10 +98,10 @@ std::optional<SteadySummary> steady_summary(const Plan& plan, const std::vector<
   if (auto met = few.met(prices)) return met;
   const auto deadlocks = few.deadlocks();
   if (!deadlocks) return std::nullopt;
-  if (*deadlocks) return SteadySummary{true};
+  if (*deadlocks) return SteadySummary{.deadlocks = true};
   const auto program = few.program(prices);
   if (!program) return std::nullopt;
-  return SteadySummary{false, program->summary(), program->replayed};
+  return SteadySummary{.summary = program->summary(), .replayed = program->replayed};
 }
 
 std::optional<TimelineSummary> summary_by_few(const Plan& plan, const std::vector<PlanTie>& ties,
@@ -167,8 +167,11 @@ std::optional<Judged> judged_by_few(const Plan& plan, const std::vector<PlanTie>
     stash = peak_stash_bytes(steady->first(), prices);
     if (stash != peak_stash_bytes(steady->second(), prices)) return std::nullopt;
   }
-  return Judged{steady->summary(), steady->idle(executor, plan.kinds()), std::move(*held),
-                std::move(stash), steady->replayed};
+  return Judged{.summary = steady->summary(),
+                .times = steady->idle(executor, plan.kinds()),
+                .held = std::move(*held),
+                .stash = std::move(stash),
+                .replayed = steady->replayed};
 }
 
 }  // namespace penstock
