@@ -196,7 +196,7 @@ class Pairs {
         levels_((stages_ + 1) / 2),
         sections_(sections),
         two_copies_(plan.copies() > 1) {
-    memory_.remember_states();
+    memory_.remember_states_if_layers_differ();
     ranks_.reserve(static_cast<std::size_t>(plan.pipeline));
     for (int rank = 0; rank < plan.pipeline; ++rank) {
       ranks_.emplace_back(memory_, static_cast<std::size_t>(rank));

@@ -45,7 +45,7 @@ class LoopSearch {
 
   FittingCuts run() {
     if (std::int64_t{stages_} * sections_ * sections_ > kMostRuns) return {std::nullopt, false};
-    memory_.remember_states();
+    memory_.remember_states_if_layers_differ();
     tabulate();
     cuts_.assign(1, 0);
     if (extend(0, room_)) return {std::move(cuts_)};

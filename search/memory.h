@@ -48,6 +48,11 @@ class StageMemory : public StageLimit {
   // Keeps what runs of sections hold for the step once they are asked for: for one thread that asks
   // for the same ones again and again.
   void remember_states();
+  // The same where layers differ. Where they are alike runs differ in few ways, which are kept
+  // anyway, and a search that asks little would only clear a table.
+  void remember_states_if_layers_differ() {
+    if (!sums_[0].has_alike_layers) remember_states();
+  }
 
   // One stage's total when stage `stage` holds sections [first, end).
   [[nodiscard]] Bytes total(int stage, int first, int end) const;
