@@ -13,7 +13,7 @@
 #include "report/reasons.h"
 #include "search/evaluation.h"
 #include "search/rolled_program.h"
-#include "simulator/meeting_lists.h"
+#include "search/steady_plan.h"
 #include "simulator/simulate.h"
 #include "simulator/simulate_schedule.h"
 #include "studies/change_cluster.h"
@@ -140,11 +140,15 @@ class BatchAsker {
   Duration now_;
 };
 
-// Whether its actions need not be there one by one, however many there are.
+// Whether its actions need not be there one by one, however many there are: always, or where its
+// steady state shows at the prices that it has.
 bool stays_rolled_up(const PlanFile& file, const ExecutorModel& executor,
                      const Scenario& scenario) {
-  return is_rolled_up(file) && scenario == Scenario{} &&
-         (can_simulate_schedule(executor) || ranks_meet(executor));
+  if (!is_rolled_up(file) || !(scenario == Scenario{})) return false;
+  if (can_simulate_schedule(executor)) return true;
+  return judged_by_few(file.plan, file.ties, rolled_file(file).options.recompute, file.prices,
+                       executor)
+      .has_value();
 }
 
 void ask_batches(const PlanFile& file, const Question& question, const Scenario& scenario,
