@@ -22,7 +22,8 @@ std::string plain_factor(std::string_view text) {
              is_less = text.starts_with('-');
   std::string_view digits = text;
   if (is_more || is_less || text.starts_with('x')) digits.remove_prefix(1);
-  if (is_percent || text.ends_with('x')) digits.remove_suffix(1);
+  if (digits.empty()) return "";
+  if (is_percent || digits.ends_with('x')) digits.remove_suffix(1);
   if (digits.size() == text.size()) return "";
   double value = 0.0;
   const char* end = digits.data() + digits.size();

@@ -88,8 +88,8 @@ bool is_zero(std::string_view word) {
 
 // "write --start {TIME}" with the value that was typed, where one was.
 std::string with_value(std::string help, const std::string& value) {
-  const bool has_value =
-      !value.empty() && !value.starts_with('-') && value.find(' ') == std::string::npos;
+  const bool has_value = !value.empty() && value.size() <= kLongestName &&
+                         !value.starts_with('-') && value.find(' ') == std::string::npos;
   for (std::size_t at = help.find('{'); at != std::string::npos; at = help.find('{', at)) {
     const std::size_t end = help.find('}', at);
     const std::string word = has_value ? value : help.substr(at + 1, end - at - 1);

@@ -158,6 +158,26 @@ Duration parse_time(std::string_view option, std::string_view text) {
                   to_text(kLongestDuration)));
 }
 
+namespace {
+
+// "30 minutes" as "30min"; empty where no number stands before the unit, as in "half an hour".
+std::string budget_without_blanks(std::string_view text) {
+  if (text.find(' ') == std::string_view::npos) return "";
+  std::string joined(text);
+  std::erase(joined, ' ');
+  for (const auto& [unit, written] :
+       {std::pair{"minutes", "min"}, std::pair{"minute", "min"}, std::pair{"mins", "min"},
+        std::pair{"min", "min"}, std::pair{"hours", "h"}, std::pair{"hour", "h"},
+        std::pair{"h", "h"}}) {
+    if (!joined.ends_with(unit)) continue;
+    const std::string number = joined.substr(0, joined.size() - std::string_view(unit).size());
+    return parse_duration(number + 's') ? number + written : "";
+  }
+  return parse_duration(joined) ? joined : "";
+}
+
+}  // namespace
+
 Duration parse_budget(std::string_view option, std::string_view text) {
   constexpr Duration kLongSearch{7'200'000'000'000};  // two hours
   constexpr std::int64_t kSecondsPerMinute = 60, kSecondsPerHour = 3600;
@@ -171,18 +191,8 @@ Duration parse_budget(std::string_view option, std::string_view text) {
                "leave it out: days and price of the training are printed with --tokens 2T "
                "--usd-per-gpu-hour 2.5; --budget 30s limits the search");
   }
-  if (const std::size_t blank = text.find(' '); blank != std::string_view::npos && blank > 0) {
-    std::string joined(text);
-    std::erase(joined, ' ');
-    for (const std::string_view unit : {"minutes", "minute", "mins"}) {
-      if (joined.ends_with(unit)) joined.replace(joined.size() - unit.size(), unit.size(), "min");
-    }
-    for (const std::string_view unit : {"hours", "hour"}) {
-      if (joined.ends_with(unit)) joined.replace(joined.size() - unit.size(), unit.size(), "h");
-    }
-    if (joined.ends_with("min") || joined.ends_with('h') || parse_duration(joined)) {
-      bad_option(option, shown(text) + " is not a time", "write " + joined);
-    }
+  if (const std::string joined = budget_without_blanks(text); !joined.empty()) {
+    bad_option(option, shown(text) + " is not a time", "write " + joined);
   }
   for (const auto& [unit, seconds] :
        {std::pair{"min", kSecondsPerMinute}, std::pair{"m", kSecondsPerMinute},

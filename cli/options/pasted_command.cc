@@ -16,12 +16,14 @@
 namespace penstock {
 namespace {
 
+std::string_view file_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
 bool is_launcher(std::string_view word) {
   constexpr std::array<std::string_view, 20> kLaunchers{
       "torchrun", "deepspeed", "accelerate", "srun", "sbatch", "salloc",  "mpirun",
       "mpiexec",  "python",    "python3",    "bash", "sh",     "ray",     "sky",
       "kubectl",  "nohup",     "horovodrun", "sudo", "docker", "composer"};
-  return std::find(kLaunchers.begin(), kLaunchers.end(), word) != kLaunchers.end();
+  return std::find(kLaunchers.begin(), kLaunchers.end(), file_name(word)) != kLaunchers.end();
 }
 
 bool is_script(std::string_view word) {
@@ -31,8 +33,9 @@ bool is_script(std::string_view word) {
 }
 
 bool is_deepspeed_configuration(std::string_view word) {
-  return word.ends_with(".json") && (word.find("ds_") != std::string_view::npos ||
-                                     word.find("deepspeed") != std::string_view::npos);
+  const std::string_view name = file_name(word);
+  return name.ends_with(".json") &&
+         (name.starts_with("ds_") || name.find("deepspeed") != std::string_view::npos);
 }
 
 // "--num_gpus 8" and "--num_gpus=8" as "--gpus 8", which a configuration does not say.
@@ -45,6 +48,23 @@ std::string gpus_in(const Arguments& words) {
     if (i + 1 < words.size()) return " --gpus " + words[i + 1];
   }
   return "";
+}
+
+// "CUDA_VISIBLE_DEVICES=0,1" before a command.
+bool is_variable(const std::string& word) {
+  const std::size_t equals = word.find('=');
+  return equals != std::string::npos && equals > 0 && !word.starts_with('-') &&
+         word.find('/') > equals;
+}
+
+// A folder "ray", a file "bash"; a program, as /usr/bin/python3, is none.
+bool is_launch_file_called_so(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::status(path, error);
+  const bool is_program =
+      status.type() == std::filesystem::file_type::regular &&
+      (status.permissions() & std::filesystem::perms::owner_exec) != std::filesystem::perms::none;
+  return std::filesystem::exists(status) && !is_program;
 }
 
 // A quoted command is one argument.
@@ -66,10 +86,9 @@ void refuse_pasted_command(const std::string& usage, const Arguments& arguments)
   const std::string takes = first_argument(usage);
   const bool takes_file = takes.starts_with("FILE") || takes == "MODEL" || takes == "PLAN";
   const Arguments words = takes_file ? words_of(arguments) : Arguments();
-  std::error_code error;
-  if (words.empty() || !is_launcher(words[0]) || std::filesystem::exists(arguments[0], error)) {
-    return;
-  }
+  const auto launcher = std::find_if_not(words.begin(), words.end(), is_variable);
+  if (launcher == words.end() || !is_launcher(*launcher)) return;
+  if (is_launch_file_called_so(arguments[0])) return;
   std::string file, gpus;
   for (const std::string& word : words) {
     const std::string name = word.substr(word.find('=') + 1);  // "--deepspeed=ds_config.json"
@@ -79,7 +98,7 @@ void refuse_pasted_command(const std::string& usage, const Arguments& arguments)
       gpus = gpus_in(words);
     }
   }
-  const std::string what = fmt::format("'{}' starts a job, and is no file\nhelp: ", words[0]);
+  const std::string what = fmt::format("'{}' starts a job, and is no file\nhelp: ", *launcher);
   if (!file.empty()) {
     throw_bad_input(fmt::format("{}penstock check {}{} judges what is started", what, file, gpus));
   }

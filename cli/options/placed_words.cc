@@ -21,6 +21,28 @@ bool says_nothing(const std::string& word) {
   return std::find(kWords.begin(), kWords.end(), plain_word(word)) != kWords.end();
 }
 
+// "2 x 8" as 16; empty where a number is too long to be one of GPUs.
+std::string product(const std::string& a, const std::string& b) {
+  constexpr std::size_t kMostDigits = 6;
+  if (a.size() > kMostDigits || b.size() > kMostDigits) return "";
+  return std::to_string(std::stoll(a) * std::stoll(b));
+}
+
+// "2 x 8 h100" as "16 h100".
+Arguments with_products(const Arguments& words) {
+  Arguments out;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const bool is_product = words[i] == "x" && !out.empty() && is_digits(out.back()) &&
+                            i + 1 < words.size() && is_digits(words[i + 1]);
+    if (is_product) {
+      out.back() = product(out.back(), words[++i]);
+    } else {
+      out.push_back(words[i]);
+    }
+  }
+  return out;
+}
+
 bool is_given(const Arguments& given, std::string_view option) {
   return std::find(given.begin(), given.end(), option) != given.end();
 }
@@ -64,7 +86,7 @@ std::optional<Arguments> words_as_options(const Arguments& words, const Argument
                                           const Asked& asked) {
   Arguments gpus, numbers, out;
   Arguments pairs;
-  for (const std::string& word : words) {
+  for (const std::string& word : with_products(words)) {
     if (says_nothing(word)) continue;
     if (const std::size_t equals = word.find('='); equals != std::string::npos && equals > 0) {
       const MeantOption meant = meant_option("--" + word.substr(0, equals), word.substr(equals + 1),
@@ -90,7 +112,8 @@ std::optional<Arguments> words_as_options(const Arguments& words, const Argument
     }
   }
   const bool are_varied = gpus.size() > 1;
-  if (are_varied && !asked.has("--vary")) return std::nullopt;
+  // "h100 64 a100 128": GPUs of each.
+  if (are_varied && (!asked.has("--vary") || numbers.size() > 1)) return std::nullopt;
   if (are_varied) out = {"--vary", "device=" + joined(gpus, ",")};
   if (gpus.size() == 1) {
     if (!asked.has("--device") || is_given(given, "--device")) return std::nullopt;

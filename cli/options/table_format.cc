@@ -28,8 +28,9 @@ TableFormat TableFormatOptions::chosen() const {
        {"svg", "png", "html", "pdf", "jpg", "perfetto", "chrome"}) {
     if (*format != picture) continue;
     bad_option("--format", fmt::format("'{}' is none of text, csv, markdown, json", picture),
-               "penstock schedule ... -o step.svg draws a schedule, penstock trace plan.json -o "
-               "step.svg a plan, penstock report plan.json -o report.html makes a page");
+               "the name of a picture says its format, without --format: penstock schedule ... "
+               "-o step.svg draws a schedule, penstock trace plan.json -o step.svg a plan, "
+               "penstock report plan.json -o report.html makes a page");
   }
   unknown_word("--format", *format, {"text", "csv", "markdown", "json"});
 }

@@ -13,6 +13,8 @@
 #include "cli/io/files.h"
 #include "cli/io/near_files.h"
 #include "cli/io/plan_json.h"
+#include "cli/io/shell_word.h"
+#include "cli/options/able_verbs.h"
 #include "cli/options/options_entry.h"
 #include "cli/options/trainer_called.h"
 #include "core/files/plan_format.h"
@@ -29,7 +31,8 @@ bool has_any(const std::string& text, std::initializer_list<std::string_view> pa
 }
 
 // "import all_reduce.log": the tool comes first, and the name of its file tells which one.
-void refuse_as_tool(const std::string& path) {
+void refuse_as_tool(const Arguments& arguments) {
+  const std::string& path = arguments[0];
   constexpr const char* kTools = "nccl-tests, nvbandwidth, skypilot";
   const std::string what = fmt::format("TOOL: '{}' is none of {}\nhelp: ", path, kTools);
   std::error_code error;
@@ -43,19 +46,54 @@ void refuse_as_tool(const std::string& path) {
                                        path)) +
                     "; measurements and prices are imported");
   }
+  const std::string name = std::filesystem::path(path).filename().string();
   const std::string tool =
-      path.ends_with(".csv")                        ? "skypilot"
-      : has_any(path, {"nvbandwidth", "bandwidth"}) ? "nvbandwidth"
-      : has_any(path, {"reduce", "gather", "sendrecv", "alltoall", "broadcast", "scatter", "nccl"})
+      name.ends_with(".csv") ? "skypilot"
+      : has_any(name, {"reduce", "gather", "sendrecv", "alltoall", "broadcast", "scatter", "nccl"})
           ? "nccl-tests"
-          : "";
+      : has_any(name, {"bandwidth"}) ? "nvbandwidth"
+                                     : "";
   if (!tool.empty()) {
-    throw_bad_input(fmt::format("{}the tool that wrote it comes first: penstock import {} {}", what,
-                                tool, path));
+    Arguments words = arguments;
+    words.insert(words.begin(), tool);
+    throw_bad_input(what + "the tool that wrote it comes first: " + command_of("import", words));
   }
   if (const FileKind kind = kind_of_text(path, ""); !kind.words.empty()) {
     throw_bad_input(what + std::string(kind.use));
   }
+}
+
+bool is_output(const std::string& word) { return word == "-o" || word == "--output"; }
+
+// Takes "--to megatron" or "--to=megatron" out of the words: its value, empty where there is none.
+std::string without_option(Arguments& words, std::string_view option) {
+  for (auto word = words.begin(); word != words.end(); ++word) {
+    const bool is_one_word = word->starts_with(std::string(option) + '=');
+    if (!is_one_word && (*word != option || word + 1 == words.end())) continue;
+    const std::string value = is_one_word ? word->substr(option.size() + 1) : *(word + 1);
+    words.erase(word, word + (is_one_word ? 1 : 2));
+    return value;
+  }
+  return "";
+}
+
+// The command that plans what was to be exported, with what was typed and what is missing.
+std::string command_for_export(Arguments words, const std::string& trainer, bool is_profile) {
+  if (!verb_takes("plan", words)) words.erase(words.begin() + 1, words.end());
+  const auto add = [&words](std::initializer_list<std::string_view> others,
+                            const Arguments& option) {
+    const bool is_there = std::any_of(words.begin() + 1, words.end(), [&](const auto& word) {
+      return word.starts_with("--") && has_any(word, others);
+    });
+    if (!is_there) words.insert(words.end(), option.begin(), option.end());
+  };
+  add({"--cluster", is_profile ? "--cluster" : "--device"},
+      is_profile ? Arguments{"--cluster", "CLUSTER"} : Arguments{"--device", "h100-sxm"});
+  add({"gpus", "node"}, {"--gpus", "64"});
+  add({"batch", "gbs"}, {"--global-batch", "512"});
+  add({"--for"}, {"--for", trainer});
+  words.insert(words.end(), {"-o", "plan.json"});
+  return command_of("plan", words);
 }
 
 // "export profile.json --to torchtitan": planned for that trainer first.
@@ -63,18 +101,27 @@ void refuse_export_of_model(const std::string& path, const std::string& format,
                             const Arguments& arguments) {
   const bool is_profile = format.starts_with("penstock.profile/");
   if (!is_profile && !path.ends_with("config.json")) return;
-  for (std::size_t i = 1; i < arguments.size(); ++i) {
-    const bool is_one_word = arguments[i].starts_with("--to=");
-    if (!is_one_word && (arguments[i] != "--to" || i + 1 == arguments.size())) continue;
-    const std::string typed = is_one_word ? arguments[i].substr(5) : arguments[i + 1];
-    const std::string trainer = trainer_called(typed);
-    if (find_trainer(trainer) == nullptr) return;
-    throw_bad_input(fmt::format(
-        "{0}: this is {1}, and a plan belongs here\nhelp: make a plan for that trainer first: "
-        "penstock plan {0} {2} --gpus 64 --global-batch 512 --for {3} -o plan.json",
-        path, is_profile ? "a profile" : "a model's config.json",
-        is_profile ? "--cluster CLUSTER" : "--device h100-sxm", trainer));
+  Arguments words = arguments;
+  const std::string trainer = trainer_called(without_option(words, "--to"));
+  if (find_trainer(trainer) == nullptr) return;
+  for (const char* option : {"-o", "--output"}) without_option(words, option);
+  throw_bad_input(
+      fmt::format("{}: this is {}, and a plan belongs here\nhelp: make a plan for that trainer "
+                  "first: {}",
+                  path, is_profile ? "a profile" : "a model's config.json",
+                  command_for_export(words, trainer, is_profile)));
+}
+
+// "trace train.log plan.json -o out.tar": the plan first, the log after its option.
+std::string command_with_run(const std::string& verb, Arguments words, const std::string& plan) {
+  const std::string log = words.front();
+  words.erase(words.begin());
+  words.erase(std::remove(words.begin(), words.end(), plan), words.end());
+  words.insert(words.begin(), {plan, "--run", log});
+  if (std::none_of(words.begin(), words.end(), is_output)) {
+    words.insert(words.end(), {"-o", verb == "trace" ? "both.tar" : "report.html"});
   }
+  return command_of(verb, words);
 }
 
 // A recording of GPUs where a list of actions belongs.
@@ -94,7 +141,7 @@ void refuse_file_as_tool(const std::string& usage, const Arguments& arguments) {
   if (!usage.starts_with("import ") || arguments.empty()) return;
   const std::string& path = arguments[0];
   if (!path.starts_with('-') && path.find_first_of("./") != std::string::npos) {
-    refuse_as_tool(path);
+    refuse_as_tool(arguments);
   }
 }
 
@@ -111,16 +158,15 @@ void refuse_file_of_other_verb(const std::string& verb, const Arguments& argumen
   const bool is_log = kind_of_text(path, "").words == "a log" || path.ends_with(".jsonl");
   if ((verb == "trace" || verb == "report") && is_log) {
     throw_bad_input(fmt::format(
-        "{0}: a plan belongs here, and the log of a run follows its option\nhelp: penstock {1} {2} "
-        "--run {0} -o {3}",
-        path, verb, plan != arguments.end() ? *plan : "plan.json",
-        verb == "trace" ? "both.tar" : "report.html"));
+        "{}: a plan belongs here, and the log of a run follows its option\nhelp: {}", path,
+        command_with_run(verb, arguments, plan != arguments.end() ? *plan : "plan.json")));
   }
   if (verb == "validate" && !is_plan_format(format) && plan == arguments.begin() + 1 &&
       arguments.size() > 1) {
-    throw_bad_input(
-        fmt::format("{}: a plan belongs here, and its run follows\nhelp: penstock validate {} {}",
-                    path, *plan, path));
+    Arguments words = arguments;
+    std::swap(words[0], words[1]);
+    throw_bad_input(fmt::format("{}: a plan belongs here, and its run follows\nhelp: {}", path,
+                                command_of(verb, words)));
   }
 }
 

@@ -306,8 +306,8 @@ std::string option_shown(const OptionRow& row, const std::string& typed) {
     if (end < help.size()) help = help.substr(0, end) + (help[end] == ';' ? "" : " ...");
   }
   if (row.value_name.empty()) return fmt::format("{}: {}", row.names.back(), help);
-  const bool has_value =
-      !typed.empty() && !typed.starts_with('-') && typed.find(' ') == std::string::npos;
+  const bool has_value = !typed.empty() && typed.size() <= kLongestName &&
+                         !typed.starts_with('-') && typed.find(' ') == std::string::npos;
   return fmt::format("{} {}: {}", row.names.back(), has_value ? typed : row.value_name, help);
 }
 

@@ -164,9 +164,11 @@ Answer run_check(const Arguments& arguments, Screen screen) {
                  launch.format);
   options.flag("--exit-zero", "exit code 0 even when there are findings", exit_zero);
   declare_launch(options, launch);
-  options.remark({"memory", "mem", "vram", "oom", "fit", "fits"},
+  options.remark({"memory", "mem", "vram", "oom", "fit", "fits", "gpu-memory", "hbm"},
                  "memory is judged where model and device are known: --config config.json --device "
                  "h100-sxm, or --profile and --cluster");
+  options.remark({"nodes", "machines"},
+                 "a launch file says it; where it does not, write --gpus N, the GPUs of all nodes");
   options.remark({"strict", "werror", "fail", "exit-code", "error"},
                  "leave it out: the exit code is 1 when there are findings");
   options.remark({"quiet", "q", "silent"},

@@ -144,6 +144,8 @@ Answer run_export(const Arguments& arguments, Screen screen) {
   options.flag("--json", "files and notes, or the refusal, as one JSON object", json);
   options.remark({"csv", "schedule-csv"},
                  "--to pytorch -o job writes the schedule as PyTorch's CSV");
+  options.remark({"slurm", "sbatch", "srun"},
+                 "leave it out: -o job writes job.sbatch beside the trainer's own files");
   if (auto help = options.parse(arguments, screen)) return help_answer(*help);
 
   if (!to) {

@@ -94,6 +94,9 @@ struct MultiOptions {
     options.remark(
         {"deadline", "deadlines", "steps", "epochs", "models", "global-batch", "priority"},
         "every job says its own in JOBS.json: \"deadline_s\", \"steps\" (docs/multi.md)");
+    options.remark({"time-limit", "budget", "timeout", "max-time"},
+                   "leave it out: the search ends by itself; how long a job may take is its "
+                   "\"deadline_s\" in JOBS.json");
     options.remark({"memory", "mem", "vram", "gpu-memory", "hbm"},
                    "leave it out: the jobs' profiles and cluster say how much memory a GPU has, or "
                    "the datasheet of --device NAME");

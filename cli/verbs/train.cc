@@ -310,6 +310,8 @@ Answer run_train(const Arguments& arguments, Screen screen) {
   options.remark({"resume-from", "resume-from-checkpoint", "load-checkpoint", "init-from", "load"},
                  "write --checkpoints {FOLDER} --resume, which goes on from the newest checkpoint "
                  "in that folder");
+  options.remark({"num-workers", "dataloader-num-workers", "prefetch", "prefetch-factor"},
+                 "leave it out: every rank reads its own samples, with no process for it");
   options.remark({"log-dir", "logdir", "logging-dir"},
                  "write --tensorboard {FOLDER} for event files; --log FILE writes a line per step");
   options.remark({"batch", "batch-size", "bs", "local-batch-size", "per-device-batch-size", "gbs",

@@ -174,6 +174,8 @@ Answer run_validate(const Arguments& arguments, Screen screen) {
   slow_watch.declare(options);
   options.flag("--json", "the comparison as one JSON object, every action included", json);
   whereabouts.declare(options);
+  options.remark({"tolerance", "tol", "rtol"},
+                 "did you mean --tolerance-percent {X}? It is in percent: 5 is a share of 0.05");
   if (auto help = options.parse(arguments, screen)) return help_answer(*help);
   if (!run_file) {
     bad_option("RUN", "missing",

@@ -14,6 +14,7 @@
 #include "cli/io/near_files.h"
 #include "cli/io/shell_word.h"
 #include "cli/options/able_verbs.h"
+#include "cli/options/parse.h"
 #include "cli/verbs/verb_called.h"
 #include "core/files/plan_format.h"
 #include "core/values/error.h"
@@ -69,7 +70,13 @@ void refuse_late_verb(const Arguments& arguments) {
   const auto verb = std::find_if(arguments.begin(), arguments.end(), is_verb);
   if (first.ends_with("/penstock")) return;
   const bool is_word = is_name && !is_verb(first) && first != "penstock" && first != "help";
-  if (is_word && arguments.size() > 2 && is_verb(arguments[1])) {  // "multi-node plan config.json"
+  if (is_word && arguments.size() > 2 && is_verb(arguments[1])) {
+    std::vector<std::string> known;
+    for (const Verb& each : verbs()) known.emplace_back(each.name);
+    if (const std::string near = did_you_mean(first, known); near.starts_with("did you mean")) {
+      throw_bad_input(fmt::format("unknown verb '{}'\nhelp: {}", first, near));
+    }
+    // "multi-node plan config.json"
     throw_bad_input(
         fmt::format("unknown verb '{}'\nhelp: leave it out: {}", first,
                     command_of(arguments[1], {arguments.begin() + 2, arguments.end()})));

@@ -11,8 +11,11 @@ def rows(table):
     """Number, command and answer of every row of the table."""
     with open(table, encoding="utf-8") as lines:
         for number, line in enumerate(lines, 1):
-            if " => " in line and not line.startswith("#"):
-                yield number, *line.rstrip("\n").split(" => ", 1)
+            if not line.strip() or line.startswith("#"):
+                continue
+            if " => " not in line:
+                raise ValueError(f"{table}:{number}: no ' => ' in {line.rstrip()!r}")
+            yield number, *line.rstrip("\n").split(" => ", 1)
 
 
 def answered(penstock, command, folder, timeout):
@@ -46,7 +49,7 @@ def prepare(penstock, folder):
         config = file.read()
     for name, text in (("model.safetensors.index.json", '{"weight_map": {}}'), ("empty.json", ""),
                        ("list.json", "[1, 2]"), ("bom.json", "\ufeff" + config),
-                       ("ds_config.json", '{"train_batch_size": 64}'),
+                       ("ds_config.json", '{"train_batch_size": 64}'), ("log.jsonl", '{"step": 1}\n'),
                        ("cut.json", '{"model_type": "llama", "hidden_size": 40'), ("cluster.yaml", "nodes: 8"),
                        ("vit.json", '{"model_type": "vit", "hidden_size": 768, "num_hidden_layers": 12, '
                                     '"num_attention_heads": 12, "image_size": 224}')):
