@@ -71,10 +71,9 @@ void refuse_late_verb(const Arguments& arguments) {
   if (first.ends_with("/penstock")) return;
   const bool is_word = is_name && !is_verb(first) && first != "penstock" && first != "help";
   if (is_word && arguments.size() > 2 && is_verb(arguments[1])) {
-    std::vector<std::string> known;
-    for (const Verb& each : verbs()) known.emplace_back(each.name);
-    if (const std::string near = did_you_mean(first, known); near.starts_with("did you mean")) {
-      throw_bad_input(fmt::format("unknown verb '{}'\nhelp: {}", first, near));
+    for (const Verb& each : verbs()) {  // "explian plan plan.json"
+      if (slips_between(first, each.name) > 1) continue;
+      throw_bad_input(fmt::format("unknown verb '{}'\nhelp: did you mean '{}'?", first, each.name));
     }
     // "multi-node plan config.json"
     throw_bad_input(
