@@ -574,10 +574,6 @@ constexpr std::array kRemarks{
            "where the stages are cut is searched, and penstock predict --layout \"... cuts=..\" "
            "takes given cuts",
            "--pin"},
-    Remark{{"num-layers-per-virtual-pipeline-stage", "layers-per-virtual-stage"},
-           "virtual stages have no layers here: write -V N, their number on a rank (layers / P / "
-           "layers of a virtual stage)",
-           "-V"},
     Remark{{"compile", "torch-compile", "inductor", "jit", "fused-kernels", "no-compile"},
            "write --kernels compiled (the default) or --kernels eager",
            "--kernels"},

@@ -61,15 +61,6 @@ bool is_unit(const std::string& word) {
   return false;
 }
 
-// "minutes" as --budget has it; empty of what it does not count.
-std::string_view budget_unit(std::string_view word) {
-  for (const auto& [unit, written] : {std::pair{"min", "min"}, std::pair{"hour", "h"},
-                                      std::pair{"h", "h"}, std::pair{"sec", "s"}}) {
-    if (word.starts_with(unit)) return written;
-  }
-  return word == "s" ? "s" : "";
-}
-
 // The file or the name that a verb was given.
 std::string first_word_of(const std::vector<std::string>& own) {
   const auto first = std::find_if(own.begin(), own.end(),
@@ -515,9 +506,6 @@ std::string Options::help_for_surplus(const Arguments& own, const std::string& w
   }
   if (is_unit(word)) {
     const std::string help = help_for_value_of_flag(own, word);
-    if (help.empty() && has_option && *(stands - 2) == "--budget" && !budget_unit(word).empty()) {
-      return fmt::format("write it as one word: --budget {}{}", *(stands - 1), budget_unit(word));
-    }
     return help.empty() ? "leave out the unit, or write it and the number as one word" : help;
   }
   if (word == "nodes" || word == "node") {
