@@ -266,11 +266,20 @@ std::string help_for_runs(const Arguments& files) {
 
 }  // namespace
 
-// "schedule 1f1b 4 8".
+// "schedule 1f1b 4 8", "explain plan.json 2".
 std::string Options::help_for_number(const Arguments& own, const std::string& word) const {
   const bool has_gpus = std::find(own.begin(), own.end(), "--gpus") != own.end();
   if (has("--gpus") && !has_gpus) return "a number of GPUs follows its option: --gpus " + word;
-  if (has("-P")) return "ranks and micro-batches have options: -P " + word + " -M 8";
+  if (has("-P")) {
+    const Arguments left = parser_->app.remaining();
+    const bool has_second = left.size() > 1 && is_digits(left[1]);
+    return fmt::format("ranks and micro-batches have options: -P {} -M {}", word,
+                       has_second ? left[1] : "8");
+  }
+  if (has("--why-not")) {
+    return "a file holds one plan; another one of the answer is asked for by what it is: "
+           "--why-not TP=8,PP=4";
+  }
   return "";
 }
 
@@ -546,6 +555,12 @@ std::string Options::help_for_surplus(const Arguments& own, const std::string& w
   if (help.empty()) help = help_for_parted(own, word);
   if (help.empty() && !has("--as") && is_launch_file(word))
     help = help_for_launch_file(word, known_names());
+  if (help.empty() && usage_.starts_with("manage") && word.ends_with(".csv")) {
+    help = fmt::format(
+        "a running job hears of machines by penstock tell; penstock morph --book book.json --trace "
+        "{} replays a recording",
+        word);
+  }
   if (help.empty()) help = help_for_subcommand(own, word);
   if (help.empty()) help = help_for_file(own, word);
   if (help.empty() && usage_.starts_with("schedule") && own[0][0] != '-') {

@@ -148,8 +148,8 @@ std::vector<std::string> stems_of(const std::string& word) {
 }
 
 std::string help_for_word(const std::string& word) {
-  constexpr std::array<std::string_view, 8> kThings{"device",   "devices",      "gpu", "gpus",
-                                                    "hardware", "accelerators", "ls",  "list"};
+  constexpr std::array<std::string_view, 9> kThings{
+      "get", "device", "devices", "gpu", "gpus", "hardware", "accelerators", "ls", "list"};
   if (has(kThings, word)) return kDevices;
   for (const OtherName& other : kOtherNames) {
     if (has(other.typed, word)) return fmt::format("did you mean '{}'?", other.verb);
