@@ -11,6 +11,7 @@
 #include "cli/options/placed_words.h"
 #include "cli/verbs/verb_called.h"
 #include "cli/verbs/verbs.h"
+#include "core/values/error.h"
 #include "report/words.h"
 
 namespace penstock {
@@ -145,6 +146,10 @@ bool takes_all(const Asked& verb, const Arguments& arguments, const Arguments& u
                bool by_name) {
   std::size_t places = 0;
   for (const OptionRow& row : verb.index().rows()) places += row.positional ? 1U : 0U;
+  const auto is_among = [](const Arguments& names, const std::string& word) {
+    return std::find(names.begin(), names.end(), word.substr(0, word.find('='))) != names.end();
+  };
+  Arguments taken;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const std::string& argument = arguments[i];
     if (!argument.starts_with('-') || argument.size() < 2) {
@@ -153,15 +158,19 @@ bool takes_all(const Asked& verb, const Arguments& arguments, const Arguments& u
     }
     const std::size_t equals = argument.find('=');
     const std::string name = argument.substr(0, equals);
-    const bool has_next = i + 1 < arguments.size() && !arguments[i + 1].starts_with("--");
+    // "--gpus -foo": what this verb could not read is no value.
+    const bool has_next = i + 1 < arguments.size() && !arguments[i + 1].starts_with("--") &&
+                          !is_among(unread, arguments[i + 1]);
     const std::string value = equals != std::string::npos ? argument.substr(equals + 1)
                               : has_next                  ? arguments[i + 1]
                                                           : std::string();
-    const bool is_unread = std::find(unread.begin(), unread.end(), name) != unread.end();
-    if (!takes(verb, name, value, by_name && is_unread)) return false;
+    if (!takes(verb, name, value, by_name && is_among(unread, name))) return false;
+    if (verb.has(name) && value.empty() && has_value(verb.index(), name)) return false;
+    taken.push_back(name);
     i += equals == std::string::npos && has_next && has_value(verb.index(), name) ? 1U : 0U;
   }
-  return true;
+  return std::all_of(unread.begin(), unread.end(),
+                     [&](const std::string& name) { return is_among(taken, name); });
 }
 
 // Calls `use` with what a verb declares.
@@ -208,6 +217,52 @@ bool verb_takes(std::string_view name, const Arguments& arguments) {
   return verb != verbs().end() && with_verb(*verb, [&](const Asked& other) {
            return takes_all(other, arguments, {}, false);
          });
+}
+
+namespace {
+
+// "-ox.json" and "--output=x.json" as "--output", "x.json".
+Arguments with_long_names(const Arguments& own, const WordIndex& index) {
+  Arguments out;
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    const bool is_short = !own[i].starts_with("--");
+    const std::size_t equals = is_short ? std::string::npos : own[i].find('=');
+    const std::string name = is_short ? own[i].substr(0, 2) : own[i].substr(0, equals);
+    const auto row = std::find_if(index.rows().begin(), index.rows().end(), [&](const auto& each) {
+      return std::find(each.names.begin(), each.names.end(), name) != each.names.end();
+    });
+    if (!own[i].starts_with('-') || row == index.rows().end()) {
+      out.push_back(own[i]);
+      continue;
+    }
+    out.push_back(row->names.back());
+    const std::size_t behind = equals == std::string::npos ? name.size() : equals + 1;
+    if (equals != std::string::npos || behind < own[i].size()) {
+      out.push_back(own[i].substr(behind));
+    } else if (row->takes_value() && i + 1 < own.size()) {
+      out.push_back(own[++i]);
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::optional<Arguments> read_by_verb(std::string_view name, const Arguments& arguments) {
+  const auto verb = std::find_if(verbs().begin(), verbs().end(),
+                                 [name](const Verb& each) { return each.name == name; });
+  std::optional<Arguments> read;
+  if (verb == verbs().end()) return read;
+  with_verb(*verb, [&](const Asked& asked) {
+    if (!takes_all(asked, arguments, {}, false)) return false;
+    try {
+      const Arguments own = in_own_options(arguments, asked.known, asked.remarks, asked.index);
+      read = with_long_names(own, asked.index());
+    } catch (const Error&) {  // nodes and GPUs of a node, that only together say something
+    }
+    return read.has_value();
+  });
+  return read;
 }
 
 std::string placed_command(std::string_view name, const Arguments& arguments) {

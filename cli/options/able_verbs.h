@@ -2,6 +2,7 @@
 // asked the wrong verb. Each is a sentence for "help:", or empty.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -25,6 +26,9 @@ std::string command_of_able_verb(const Arguments& arguments, const Arguments& un
                                  const Asked& asked);
 // Whether a verb of this name has all of the options, in whatever words, and places for the rest.
 bool verb_takes(std::string_view verb, const Arguments& arguments);
+// The arguments in the options of that verb, name and value apart and each by its longest name;
+// nothing where it refuses one.
+std::optional<Arguments> read_by_verb(std::string_view verb, const Arguments& arguments);
 // "config.json on 64 h100" as the whole command of that verb, with the options that are meant;
 // empty where a word is none of them.
 std::string placed_command(std::string_view verb, const Arguments& arguments);

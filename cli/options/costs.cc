@@ -233,10 +233,12 @@ std::string with_names(const std::string& text, bool split) {
   return joined(pairs, ",") + (has_units ? "" : ", or another of ns, us, ms, s");
 }
 
-// "F=1ms:2ms", "F=[1,2]ms": a time for every stage.
-bool has_times_of_stages(const std::string& text) {
-  const std::size_t equals = text.find('=');
-  return equals != std::string::npos && text.find_first_of(":[;/", equals) != std::string::npos;
+// "F=1ms:2ms": a time for every stage; not "F=10ms:B=20ms".
+bool has_times_of_stages(const KeyValues& pairs) {
+  return std::any_of(pairs.begin(), pairs.end(), [](const auto& pair) {
+    const std::string& value = pair.second;
+    return value.find_first_of(":/") != std::string::npos && value.find('=') == std::string::npos;
+  });
 }
 
 constexpr const char* kStagesDiffer =
@@ -361,11 +363,12 @@ ScheduleCosts parse_costs(const std::vector<std::string>& costs, bool split, int
                named.empty() ? fmt::format("write for example {}", example)
                              : fmt::format("write --cost {}", named));
   }
-  if (has_times_of_stages(text)) {
+  const bool has_list = text.find("=[") != std::string::npos;  // "F=[1,2]ms", whose comma divides
+  const KeyValues pairs = has_list ? KeyValues() : parse_key_values("--cost", text);
+  if (has_list || has_times_of_stages(pairs)) {
     bad_option("--cost", "one time is for all stages, and several are given",
                fmt::format("{}; {} is for all", kStagesDiffer, example));
   }
-  const KeyValues pairs = parse_key_values("--cost", text);
   refuse_keys(pairs);
   refuse_both_backwards(pairs, split, example);
   refuse_unitless(pairs, split);

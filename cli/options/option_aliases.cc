@@ -130,13 +130,24 @@ std::string command_of_another(const Arguments& arguments, const std::vector<Unr
 }  // namespace
 
 Arguments without_stray_signs(Arguments arguments) {
+  const auto is_signed = [](const std::string& word) {
+    return is_option(word) && word.size() > 3 && (word.ends_with(':') || word.ends_with(','));
+  };
+  const auto writes = [](const std::string& name) {
+    return name == "-o" || name == "--output" || name == "--cluster-out";
+  };
+  const auto end = std::find(arguments.begin(), arguments.end(), "--");
+  const bool has_signed = std::any_of(arguments.begin(), end, is_signed);
+  bool may_strip = has_signed;  // of the word at hand; the first is the argument without a name
   std::error_code error;
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    std::string& word = arguments[i];
-    const bool is_last = i + 1 == arguments.size() || is_option(arguments[i + 1]);
-    const bool has_comma = word.size() > 1 && word.ends_with(',') && is_last;
-    const bool has_colon = is_option(word) && word.size() > 3 && word.ends_with(':');
-    if ((has_comma || has_colon) && !std::filesystem::exists(word, error)) word.pop_back();
+  for (auto word = arguments.begin(); word != end; ++word) {
+    const bool is_name = is_option(*word), is_stray = is_name && is_signed(*word);
+    const bool is_last = word + 1 == end || is_option(*(word + 1));
+    const bool has_comma = !is_name && word->size() > 1 && word->ends_with(',') && is_last;
+    if ((is_stray || (has_comma && may_strip)) && !std::filesystem::exists(*word, error)) {
+      word->pop_back();
+    }
+    may_strip = is_stray && !writes(*word);
   }
   return arguments;
 }

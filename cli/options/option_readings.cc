@@ -114,8 +114,9 @@ class Readings {
       : name_(name), value_(value), asked_(asked) {}
 
   [[nodiscard]] std::optional<OptionReading> best() {
-    const std::vector<std::string> spellings = spellings_of(
-        plain_word(name_.substr(std::min(name_.find_first_not_of('-'), name_.size()))));
+    const std::size_t dashes = name_.find_first_not_of('-');
+    if (dashes == std::string::npos) return {};  // "--", "---", "--=5"
+    const std::vector<std::string> spellings = spellings_of(plain_word(name_.substr(dashes)));
     for (std::size_t i = 0; i < spellings.size(); ++i) {
       word_ = spellings[i];
       steps_ = static_cast<double>(i);

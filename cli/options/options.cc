@@ -151,8 +151,8 @@ std::optional<std::string> Options::parse(const Arguments& typed, Screen screen)
       entry.option->allow_extra_args()->expected(1, kMostPositionals);
     }
   }
-  refuse_quoted(arguments);
   refuse_pasted_command(usage_, arguments);
+  refuse_quoted(arguments);
   refuse_schedule(arguments);
   refuse_gpus(arguments);
   refuse_other_file(usage_, arguments);

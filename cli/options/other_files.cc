@@ -1,8 +1,11 @@
 // A file of another kind in the first place: what it is, and the command that was probably meant,
 // with the options that were typed.
 #include <algorithm>
+#include <charconv>
 #include <cstdint>
 #include <filesystem>
+#include <initializer_list>
+#include <limits>
 #include <string_view>
 #include <system_error>
 
@@ -47,60 +50,129 @@ std::string model_here() {
   return "";
 }
 
-// Where the value of an option stands among the arguments; their number where it does not.
-std::size_t value_of(const Arguments& arguments, std::string_view option) {
-  const auto at = std::find(arguments.begin(), arguments.end(), option);
-  const auto value = static_cast<std::size_t>(at - arguments.begin()) + 1;
-  return std::min(value, arguments.size());
+// The value of the first of these options that is there, in what read_by_verb() made; or null.
+const std::string* value_of(const Arguments& read,
+                            std::initializer_list<std::string_view> options) {
+  for (std::size_t i = 1; i + 1 < read.size(); ++i) {
+    if (std::find(options.begin(), options.end(), read[i]) != options.end()) return &read[i + 1];
+  }
+  return nullptr;
+}
+
+bool has_batch(const Arguments& read) {
+  if (value_of(read, {"--global-batch", "--global-batch-tokens"}) != nullptr) return true;
+  return std::any_of(read.begin(), read.end(), [](const std::string& word) {
+    return key_called(word.substr(0, word.find('='))) == "global-batch";
+  });
+}
+
+// `words` with a batch, and "..." where what the verb needs as well is not there.
+std::string complete_command(const std::string& verb, Arguments words, const Arguments& read,
+                             const std::string& batch) {
+  if (!has_batch(read)) {
+    words.insert(words.end(), {verb == "predict" ? "--gbs" : "--global-batch", batch});
+  }
+  const bool lacks_layout = verb == "predict" && value_of(read, {"--layout"}) == nullptr;
+  const bool lacks_settings = verb == "compare" && value_of(read, {"--vary"}) == nullptr;
+  return command_of(verb, words) + (lacks_layout || lacks_settings ? " ..." : "");
+}
+
+// "--cluster=config.json" as two words.
+Arguments with_cluster_apart(const Arguments& arguments) {
+  constexpr std::string_view kCluster = "--cluster=";
+  Arguments words;
+  for (const std::string& word : arguments) {
+    if (word.starts_with(kCluster)) words.emplace_back("--cluster");
+    words.push_back(word.starts_with(kCluster) ? word.substr(kCluster.size()) : word);
+  }
+  return words;
 }
 
 // "plan cluster.json --cluster config.json", "plan cluster.json --gpus 8".
-[[noreturn]] void refuse_cluster(const std::string& verb, Arguments arguments) {
-  const std::string cluster = arguments.front();
-  const std::size_t value = value_of(arguments, "--cluster");
-  if (arguments.size() > 1 && is_model(arguments[1])) {
-    arguments.front() = arguments[1];
-    arguments.erase(arguments.begin() + 1);
-    if (value == arguments.size() + 1) {
-      arguments.insert(arguments.begin() + 1, {"--cluster", cluster});
-    }
-  } else if (value == arguments.size()) {
-    arguments.front() = model_here().empty() ? "config.json" : model_here();
-    arguments.insert(arguments.begin() + 1, {"--cluster", cluster});
-  } else if (is_model(arguments[value])) {
-    std::swap(arguments.front(), arguments[value]);
-  } else {
-    arguments.front() = model_here().empty() ? "config.json" : model_here();
+[[noreturn]] void refuse_cluster(const std::string& verb, const Arguments& arguments) {
+  const std::string& cluster = arguments.front();
+  const std::string what = fmt::format(
+      "{}: this is a cluster, and a model belongs here\nhelp: the model comes first, the "
+      "cluster after its option: ",
+      cluster);
+  const std::string model = model_here().empty() ? "config.json" : model_here();
+  Arguments words = with_cluster_apart(arguments);
+  const bool is_model_behind = words.size() > 1 && is_model(words[1]);
+  if (is_model_behind) words.erase(words.begin());
+  const auto read = read_by_verb(verb, words);
+  if (!read) throw_bad_input(what + command_of(verb, {model, "--cluster", cluster}) + " ...");
+  const std::string* other = value_of(*read, {"--cluster"});
+  if (!is_model_behind) words.front() = other != nullptr && is_model(*other) ? *other : model;
+  if (other == nullptr) {
+    words.insert(words.begin() + 1, {"--cluster", cluster});
+  } else if (is_model(*other)) {
+    std::replace(words.begin() + 1, words.end(), std::string(*other), cluster);
   }
-  throw_bad_input(
-      fmt::format("{}: this is a cluster, and a model belongs here\nhelp: the model "
-                  "comes first, the cluster after its option: {}",
-                  cluster, command_of(verb, arguments)));
+  throw_bad_input(what + complete_command(verb, words, *read, "512"));
+}
+
+// What the plan says of its GPUs and its batch; empty texts of one that says nothing.
+struct PlanMade {
+  std::string model, cluster, device, gpus, batch;
+};
+PlanMade made_of(const std::string& path) {
+  const Json json = load_json(path).value;
+  const auto find = [&json](const char* part, const char* key) -> const Json* {
+    const Json* object = json.find(part);
+    return object == nullptr || object->kind() != Json::Kind::kObject ? nullptr : object->find(key);
+  };
+  const auto path_of = [&find](const char* key) -> std::string {
+    const Json* file = find("inputs", key);
+    const bool is_object = file != nullptr && file->kind() == Json::Kind::kObject;
+    const Json* text = is_object ? file->find("path") : nullptr;
+    std::error_code error;
+    const bool is_there = text != nullptr && text->kind() == Json::Kind::kString &&
+                          std::filesystem::exists(text->text(), error);
+    return is_there ? text->text() : "";
+  };
+  PlanMade made{path_of("profile"), path_of("cluster"), "", "", ""};
+  const Json* device = find("cluster", "device");
+  const bool is_one = device != nullptr && device->kind() == Json::Kind::kString &&
+                      device->text().find_first_of(" ,+") == std::string::npos;
+  if (is_one) made.device = device->text();
+  const auto count_of = [&find](const char* key) {
+    const Json* number = find("plan", key);
+    constexpr int kMost = 1 << 20;
+    int count = 0;  // of one that is no number
+    if (number == nullptr) return std::string_view(key) == "context" ? 1 : 0;
+    const std::string& text = number->text();
+    std::from_chars(text.data(), text.data() + text.size(), count);
+    return count > kMost ? 0 : count;
+  };
+  std::int64_t gpus = 1;
+  for (const char* degree : {"pipeline", "data", "tensor", "context"}) {
+    gpus = gpus > std::numeric_limits<int>::max() ? 0 : gpus * count_of(degree);
+  }
+  if (gpus > 0) made.gpus = fmt::format("{}", gpus);
+  if (const int batch = count_of("global_batch"); batch > 0) made.batch = fmt::format("{}", batch);
+  return made;
 }
 
 // The files that a plan was made from, in place of it.
 std::string command_for_its_model(const std::string& verb, Arguments arguments) {
-  const Json plan = load_json(arguments.front()).value;
-  const Json* inputs = plan.find("inputs");
-  const auto path_of = [inputs](const char* key) -> std::string {
-    const Json* file = inputs == nullptr ? nullptr : inputs->find(key);
-    const Json* path = file == nullptr ? nullptr : file->find("path");
-    std::error_code error;
-    const bool is_there = path != nullptr && path->kind() == Json::Kind::kString &&
-                          std::filesystem::exists(path->text(), error);
-    return is_there ? path->text() : "";
-  };
-  const std::string model = path_of("profile"), cluster = path_of("cluster");
-  if (model.empty()) return "";
-  arguments.front() = model;
-  const bool has_machine = value_of(arguments, "--cluster") < arguments.size() ||
-                           value_of(arguments, "--device") < arguments.size();
-  const bool is_profile = format_of_file(model).starts_with(kProfileFormat);
-  const bool has_cluster = value_of(arguments, "--cluster") < arguments.size();
-  if (!cluster.empty() && (!has_machine || (is_profile && !has_cluster))) {
-    arguments.insert(arguments.begin() + 1, {"--cluster", cluster});
+  const auto read = read_by_verb(verb, arguments);
+  const PlanMade made = made_of(arguments.front());
+  if (!read || made.model.empty() || made.gpus.empty() || made.batch.empty()) return "";
+  arguments.front() = made.model;
+  const bool has_cluster = value_of(*read, {"--cluster"}) != nullptr;
+  const bool has_device = value_of(*read, {"--device"}) != nullptr;
+  const bool is_profile = format_of_file(made.model).starts_with(kProfileFormat);
+  Arguments machine;
+  if (!made.cluster.empty() && !has_cluster && (is_profile || !has_device)) {
+    machine = {"--cluster", made.cluster};
+  } else if (!has_cluster && !has_device && !made.device.empty()) {
+    machine = {"--device", made.device};
+    const bool has_gpus = value_of(*read, {"--gpus", "--nodes"}) != nullptr;
+    if (!has_gpus && verb != "predict") machine.insert(machine.end(), {"--gpus", made.gpus});
   }
-  return command_of(verb, arguments);
+  if (is_profile && !has_cluster && machine.empty()) return "";
+  arguments.insert(arguments.begin() + 1, machine.begin(), machine.end());
+  return complete_command(verb, arguments, *read, made.batch);
 }
 
 [[noreturn]] void refuse_plan(const std::string& verb, const Arguments& arguments) {
@@ -113,8 +185,7 @@ std::string command_for_its_model(const std::string& verb, Arguments arguments) 
                 path)
           : fmt::format(
                 "penstock explain {0} says what limits it, penstock simulate {0} replays it", path);
-  const std::string command =
-      verb_takes(verb, arguments) ? command_for_its_model(verb, arguments) : "";
+  const std::string command = command_for_its_model(verb, arguments);
   if (!command.empty()) help += "; what it was made from: " + command;
   throw_bad_input(
       fmt::format("{}: this is a plan, and a model belongs here\nhelp: {}", path, help));
@@ -122,33 +193,30 @@ std::string command_for_its_model(const std::string& verb, Arguments arguments) 
 
 // "explain config.json --gpus 128": the plan that is asked about has to be made first.
 void refuse_model(const std::string& verb, const Arguments& arguments) {
-  if (arguments.size() < 2 || !is_model(arguments.front()) || !verb_takes("plan", arguments))
-    return;
+  if (arguments.size() < 2 || !is_model(arguments.front())) return;
+  const auto read = read_by_verb("plan", arguments);
+  if (!read) return;
   Arguments words = arguments;
-  const bool is_profile = format_of_file(arguments.front()).starts_with(kProfileFormat);
-  const auto add = [&words](const char* option, const char* value) {
-    const bool is_gpu =
-        std::string_view(option) == "--device" && value_of(words, "--gpu") < words.size();
-    const bool is_there = value_of(words, option) < words.size() || is_gpu;
-    if (!is_there) words.insert(words.end(), {option, value});
+  const auto add = [&](std::initializer_list<std::string_view> options, const char* value) {
+    if (value_of(*read, options) == nullptr) {
+      words.insert(words.end(), {std::string(*options.begin()), value});
+    }
   };
+  const bool is_profile = format_of_file(arguments.front()).starts_with(kProfileFormat);
   if (is_profile) {
-    add("--cluster", "cluster.json");
-  } else if (value_of(words, "--cluster") == words.size()) {
-    add("--device", "h100-sxm");
-    add("--gpus", "64");
+    add({"--cluster"}, "cluster.json");
+  } else if (value_of(*read, {"--cluster"}) == nullptr) {
+    add({"--device"}, "h100-sxm");
+    add({"--gpus", "--nodes"}, "64");
   }
-  const bool has_batch = std::any_of(words.begin(), words.end(), [](const std::string& word) {
-    return word.starts_with("--global-batch") ||
-           (word.starts_with("--") && key_called(word.substr(2)) == "global-batch");
-  });
-  if (!has_batch) add("--global-batch", "512");
-  add("-o", "plan.json");
-  throw_bad_input(
-      fmt::format("{}: this is {}, and a plan belongs here\nhelp: make a plan from it: "
-                  "{}; then penstock {} plan.json",
-                  arguments.front(), is_profile ? "a profile" : "a model's config.json",
-                  command_of("plan", words), verb));
+  add({"--global-batch", "--global-batch-tokens"}, "512");
+  const std::string* written = value_of(*read, {"--output"});
+  if (written == nullptr) words.insert(words.end(), {"-o", "plan.json"});
+  throw_bad_input(fmt::format(
+      "{}: this is {}, and a plan belongs here\nhelp: make a plan from it: "
+      "{}; then penstock {} {}",
+      arguments.front(), is_profile ? "a profile" : "a model's config.json",
+      command_of("plan", words), verb, shell_word(written == nullptr ? "plan.json" : *written)));
 }
 
 }  // namespace

@@ -303,7 +303,8 @@ KeyValues parse_key_values(std::string_view option, std::string_view text) {
     if (is_inside && part.find('=') == std::string::npos) part[colon] = '=';
     const std::size_t equals = part.find('=');
     if (const std::string prose = equals == std::string::npos ? pairs_in_prose(text) : "";
-        !prose.empty() && text.find(' ') != std::string_view::npos && option != "--cost") {
+        !prose.empty() && text.find(' ') != std::string_view::npos && option != "--cost" &&
+        (option != "--pin" || can_be_pinned(prose))) {
       bad_option(option, fmt::format("'{}' is not KEY=VALUE", part.substr(0, 60)),
                  fmt::format("write {} {}", option, prose));
     }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "cli/options/field_words.h"
+#include "cli/options/parse.h"
 #include "report/words.h"
 
 namespace penstock {
@@ -45,6 +46,27 @@ std::vector<std::string> words_run_together(std::string_view text) {
   return words;
 }
 
+// "schedule=gpipe" and "tp=8" as they stand, the latter as "TP=8"; empty of anything else.
+std::string pair_kept(std::string_view typed) {
+  typed.remove_prefix(std::min(typed.find_first_not_of('-'), typed.size()));
+  const std::size_t equals = typed.find('=');
+  if (equals == std::string_view::npos || equals == 0 || equals + 1 == typed.size()) return "";
+  const std::string key = key_called(typed.substr(0, equals));
+  return (key.empty() ? std::string(typed.substr(0, equals)) : field_word(key)) +
+         std::string(typed.substr(equals));
+}
+
+// The key that the last words name, of "why not pipeline model parallel size".
+std::string key_at_end(const std::vector<std::string>& words) {
+  constexpr std::size_t kMostWords = 6;  // no name of a key has more
+  for (std::size_t count = std::min(words.size(), kMostWords); count > 0; --count) {
+    const std::vector<std::string> end(words.end() - static_cast<std::ptrdiff_t>(count),
+                                       words.end());
+    if (std::string key = key_called(joined(end, "-")); !key.empty()) return key;
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string pasted_pairs(std::string_view text) {
@@ -61,30 +83,51 @@ std::string pasted_pairs(std::string_view text) {
 }
 
 std::string pairs_in_prose(std::string_view text) {
-  const auto key_before = [](const std::vector<std::string>& words) {
-    for (std::size_t i = 0; i < words.size(); ++i) {
-      const std::vector<std::string> end(words.begin() + static_cast<std::ptrdiff_t>(i),
-                                         words.end());
-      if (std::string key = key_called(joined(end, "-")); !key.empty()) return key;
-    }
-    return std::string();
-  };
+  constexpr std::string_view kBetween = " \t\r\n{}[]\"',;", kEnds = "?!.:";
   std::vector<std::string> before, pairs;
-  for (std::string word : words_in(text)) {
-    while (word.size() > 1 && std::string_view("?!.").find(word.back()) != std::string_view::npos)
-      word.pop_back();
-    const bool is_number = word.find_first_not_of("0123456789") == std::string::npos;
-    const std::string together = is_number ? "" : pasted_pairs(word);  // "tp8"
-    if (!together.empty()) pairs.push_back(together);
-    const std::string key = is_number ? key_before(before) : "";
-    if (!key.empty()) pairs.push_back(field_word(key) + '=' + word);
-    if (is_number) {
+  for (std::size_t begin = text.find_first_not_of(kBetween); begin < text.size();
+       begin = text.find_first_not_of(kBetween, begin)) {
+    const std::size_t end = std::min(text.find_first_of(kBetween, begin), text.size());
+    std::string_view typed = text.substr(begin, end - begin);
+    begin = end;
+    while (typed.size() > 1 && kEnds.find(typed.back()) != std::string_view::npos) {
+      typed.remove_suffix(1);
+    }
+    if (std::string pair = pair_kept(typed); !pair.empty()) {
+      pairs.push_back(std::move(pair));
       before.clear();
-    } else {
-      before.push_back(std::move(word));
+      continue;
+    }
+    for (std::string& word : words_in(typed)) {
+      const bool is_number = word.find_first_not_of("0123456789") == std::string::npos;
+      if (!is_number) {
+        // "tp8", "gpipe"
+        const std::string together = pasted_pairs(word), pair = pair_called(word);
+        if (!together.empty() || !pair.empty()) pairs.push_back(together.empty() ? pair : together);
+        before.push_back(std::move(word));
+        continue;
+      }
+      const std::string key = key_at_end(before);
+      if (key.empty()) return "";  // a number that would be lost
+      pairs.push_back(field_word(key) + '=' + word);
+      before.clear();
     }
   }
   return joined(pairs, ",");
+}
+
+bool can_be_pinned(std::string_view pairs) {
+  for (std::size_t begin = 0; begin < pairs.size();) {
+    const std::size_t end = std::min(pairs.find(',', begin), pairs.size());
+    const std::string_view pair = pairs.substr(begin, end - begin);
+    const std::string key = key_called(pair.substr(0, pair.find('=')));
+    // Micro-batches follow, and the others have options of their own.
+    if (key.empty() || key == "M" || key == "global-batch" || key == "sequence-length") {
+      return false;
+    }
+    begin = end + 1;
+  }
+  return true;
 }
 
 }  // namespace penstock

@@ -10,8 +10,11 @@ namespace penstock {
 // empty where a key is no word of the field or a value is no number.
 std::string pasted_pairs(std::string_view text);
 
-// "why not tensor parallel 8 and PP=4?" as "TP=8,PP=4": the degrees that a sentence names, or
-// nothing.
+// "why not tensor parallel 8 and PP=4?" as "TP=8,PP=4": what a sentence asks for, pairs as they
+// stand included; nothing where one of its numbers would be lost.
 std::string pairs_in_prose(std::string_view text);
+
+// Whether all keys are degrees, as --pin takes them.
+bool can_be_pinned(std::string_view pairs);
 
 }  // namespace penstock

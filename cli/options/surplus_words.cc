@@ -478,9 +478,11 @@ std::string Options::help_for_degrees() const {
   if (std::any_of(left.begin(), left.end(), is_like_gpu)) return "";  // "h100 64 512 TP=8"
   std::string pairs = pairs_in_prose(joined(left, " "));
   if (pairs.empty()) return "";
+  if (has("--pin")) return can_be_pinned(pairs) ? "write --pin " + pairs : "";
+  const std::string listed = ',' + pairs;
+  if (listed.find(",gbs=") != std::string::npos || listed.find(",M=") != std::string::npos)
+    return "";
   if (has("--why-not")) return "write --why-not " + pairs;
-  if (pairs.find("gbs=") != std::string::npos || pairs.find("M=") == 0) return "";
-  if (has("--pin")) return "write --pin " + pairs;
   if (!has("--layout")) return "";
   std::replace(pairs.begin(), pairs.end(), ',', ' ');
   return fmt::format("write --layout \"{}\"", pairs);

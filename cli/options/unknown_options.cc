@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <functional>
+#include <sstream>
 #include <system_error>
 
 #include <fmt/format.h>
@@ -126,9 +127,12 @@ void Options::refuse_quoted(const Arguments& arguments) const {
   std::error_code error;
   if (arguments.empty() || arguments.front().find(" --") == std::string::npos) return;
   if (std::filesystem::exists(arguments.front(), error)) return;
-  std::string command = "penstock " + usage_.substr(0, usage_.find(' ')) + ' ' + arguments.front();
-  for (std::size_t i = 1; i < arguments.size(); ++i) command += ' ' + shell_word(arguments[i]);
-  throw_bad_input("quotes make one word of the command\nhelp: leave them out: " + command);
+  Arguments words;
+  std::istringstream parts(arguments.front());
+  for (std::string word; parts >> word;) words.push_back(word);
+  words.insert(words.end(), arguments.begin() + 1, arguments.end());
+  throw_bad_input("quotes make one word of the command\nhelp: leave them out: " +
+                  command_of(usage_.substr(0, usage_.find(' ')), words));
 }
 
 // Where a file is missing of which one by its usual name lies here.
