@@ -19,7 +19,6 @@
 #include "costmodel/links.h"
 #include "costmodel/sources.h"
 #include "costmodel/step_prices.h"
-#include "costmodel/torch_ring.h"
 
 namespace penstock {
 namespace {
@@ -405,12 +404,6 @@ PriceBasis weigh_assumptions(const ModelProfile& profile, const ClusterSpec& clu
     basis.interval.below =
         std::min(std::sqrt(basis.interval.below * basis.interval.below + beyond * beyond), 1.0);
     basis.interval.above = std::sqrt(basis.interval.above * basis.interval.above + beyond * beyond);
-  }
-  if (has_limited_ring(profile, plan)) {
-    add(basis.assumptions,
-        "PyTorch's ranks, where more than two divide a sequence, send keys, values and their "
-        "gradients at 49 GB/s a GPU at most: fitted to two runs of torchtitan",
-        0.0);
   }
   if (calibration) add(basis.assumptions, calibration_text(*calibration), 0.0);
   const bool is_on_host = plan.offload_optimizer && plan.device != kCpuDevice;

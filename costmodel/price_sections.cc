@@ -9,6 +9,7 @@
 #include "costmodel/section_grid.h"
 #include "costmodel/section_price.h"
 #include "costmodel/sources.h"
+#include "costmodel/torch_ring.h"
 #include "costmodel/used_types.h"
 
 namespace penstock {
@@ -62,9 +63,9 @@ std::string beyond(const std::string& what, int value, Range range) {
 }
 
 void add_notes(const ModelProfile& profile, const std::vector<GridRow>& rows,
-               const GridSample& sample, const ComputePrice& price, const SectionKey& key, int type,
-               std::vector<SectionNote>& notes) {
-  const Duration touched = compute_time(price);
+               const GridSample& sample, const SectionPrice& section, const SectionKey& key,
+               int type, std::vector<SectionNote>& notes) {
+  const Duration touched = compute_time(section.price);
   for (const Measurement* m : sample.from) {
     note_source(profile, "compute times", m->time_source, type, touched, notes);
     note_source(profile, "activation memory", m->memory_source, type, Duration{}, notes);
@@ -72,8 +73,8 @@ void add_notes(const ModelProfile& profile, const std::vector<GridRow>& rows,
   const auto& section_type = profile.section_types[static_cast<std::size_t>(type)];
   note_source(profile, "parameter counts", section_type.parameter_source, type, Duration{}, notes);
   if (!sample.split_measured) {
-    notes.push_back({type, split_note(profile, section_type.name, sample, price),
-                     price.fused_backward.duration, true});
+    notes.push_back({type, split_note(profile, section_type.name, sample, section.price),
+                     section.price.fused_backward.duration, true});
   }
   if (sample.beyond_samples) {
     notes.push_back(
@@ -86,6 +87,9 @@ void add_notes(const ModelProfile& profile, const std::vector<GridRow>& rows,
   }
   if (key.tensor_degree > 1 && sample.from.front()->tensor_traffic.empty()) {
     notes.push_back({type, "TP traffic as measured, not scaled", touched, false});
+  }
+  if (section.at_torch_rate > Duration{}) {
+    notes.push_back({type, std::string(kTorchRateAssumed), section.at_torch_rate, false});
   }
   if (sample.launch_bound) {
     notes.push_back({type, "launch-bound: a measured time lowered to that of a larger micro-batch",
@@ -137,7 +141,7 @@ SectionTable price_sections(const ModelProfile& profile, const ClusterSpec& clus
       table.traffic_level = std::max({groups.level(), rings.level(), experts.level()});
     }
     knows_decoder = knows_decoder || grids.front().decoder_length > 0;
-    add_notes(profile, grids.front().rows, here, by_type[index].price, key, type, table.notes);
+    add_notes(profile, grids.front().rows, here, by_type[index], key, type, table.notes);
   }
   if (table.why_not.empty()) table.why_not = why_no_tied_parameters(profile, key);
   if (table.why_not.empty() && decoder_length > 0 && !knows_decoder) {

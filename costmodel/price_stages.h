@@ -21,6 +21,7 @@ namespace penstock {
 struct SectionPrice {
   ComputePrice price;         // boundary: the section's output
   Duration traffic_time{};    // of F + B + R: collectives of tensor parallelism
+  Duration at_torch_rate{};   // of it what goes at TorchRing::kMostPerDevice
   bool extrapolated = false;  // outside the measured range of micro-batch size or sequence length
   // Compute time (F + B + R) by where it comes from, for intervals.
   Duration assumed_time{};        // times that are assumed, not measured

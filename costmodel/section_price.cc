@@ -168,6 +168,7 @@ void add_traffic(const GridSample& sample, const SectionKey& key, const SectionG
       std::min(times.backward_experts, p.forward.duration - times.forward_experts);
   section.traffic_time =
       times.forward + times.input_gradient + times.weight_gradient + times.recompute;
+  section.at_torch_rate = times.at_torch_rate;
 }
 
 }  // namespace

@@ -83,14 +83,17 @@ void add_passed_on(const Measurement& measured, int samples, int sequence_length
   const auto shown = [&](Duration beside) {
     return gathers ? rotation.shown_gather(keys, beside) : rotation.shown_steps(keys, beside);
   };
-  times.forward += shown(scaled(ring.beside_forward, more * longer));
-  if (ring.beside_recompute) {
-    times.recompute += shown(scaled(*ring.beside_recompute, more * longer));
-  }
+  const Duration forward = shown(scaled(ring.beside_forward, more * longer));
+  const Duration recompute =
+      ring.beside_recompute ? shown(scaled(*ring.beside_recompute, more * longer)) : Duration{};
   const Duration beside = scaled(ring.beside_backward, more * longer);
-  if (gathers) times.input_gradient += shown(beside);
-  times.input_gradient += rotation.shown_steps(gathers ? gradients : keys + gradients, beside);
-  times.input_gradient += rotation.step_time(gradients);
+  const Duration backward = (gathers ? shown(beside) : Duration{}) +
+                            rotation.shown_steps(gathers ? gradients : keys + gradients, beside) +
+                            rotation.step_time(gradients);
+  times.forward += forward;
+  times.input_gradient += backward;
+  times.recompute += recompute;
+  if (rotation.is_limited(gradients)) times.at_torch_rate = forward + backward + recompute;
 }
 
 // Each way once in every direction.

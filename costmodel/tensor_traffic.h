@@ -45,6 +45,8 @@ struct TrafficTimes {
   Duration forward{}, input_gradient{}, weight_gradient{}, recompute{};
   // Of them tokens on their way to experts and back.
   Duration forward_experts{}, backward_experts{}, recompute_experts{};
+  // Of all of them what goes at TorchRing::kMostPerDevice.
+  Duration at_torch_rate{};
 };
 
 // Of a section at (samples, sequence length), whose I and W take so long without collectives. The

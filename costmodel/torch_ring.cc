@@ -13,14 +13,6 @@ bool passes_gradients_on(const Measurement& measured) {
                      [](const TimeTerm& term) { return term.name == kGradientsPassedOn; });
 }
 
-bool has_limited_ring(const ModelProfile& profile, const Plan& plan) {
-  if (plan.context < 3 || plan.context_kind == ContextKind::kUlysses) return false;
-  const auto has = [](const SectionType& type) {
-    return std::any_of(type.measurements.begin(), type.measurements.end(), passes_gradients_on);
-  };
-  return std::any_of(profile.section_types.begin(), profile.section_types.end(), has);
-}
-
 Duration TorchRing::least(Bytes sent) const {
   return ranks_.steps() > 1 ? transfer_time(sent, kMostPerDevice) : Duration{};
 }

@@ -1,7 +1,8 @@
 // Context parallelism as PyTorch does it: what its ranks send each other, on a given cluster.
 #pragma once
 
-#include "core/values/plan.h"
+#include <string_view>
+
 #include "core/values/profile.h"
 #include "core/values/units.h"
 #include "costmodel/context_ring.h"
@@ -10,8 +11,10 @@ namespace penstock {
 
 // Does the trainer of these times pass gradients of keys and values on?
 bool passes_gradients_on(const Measurement& measured);
-// Do this plan's times rest on TorchRing::kMostPerDevice?
-bool has_limited_ring(const ModelProfile& profile, const Plan& plan);
+// What those assume whose times rest on TorchRing::kMostPerDevice.
+inline constexpr std::string_view kTorchRateAssumed =
+    "PyTorch's ranks, where more than two divide a sequence, send keys, values and their "
+    "gradients at 49 GB/s a GPU at most: fitted to two runs of 8B on one host of H100";
 
 class TorchRing {
  public:
@@ -23,6 +26,10 @@ class TorchRing {
   // Keeps the ranks by reference.
   explicit TorchRing(const ContextRings& ranks) : ranks_(ranks) {}
 
+  // Is a link faster than what counts in its place?
+  [[nodiscard]] bool is_limited(Bytes of_step) const {
+    return ranks_.step_time(of_step) < least(of_step);
+  }
   // Of one step, and of the keys and values of all ranks, each with as many bytes.
   [[nodiscard]] Duration step_time(Bytes bytes) const;
   [[nodiscard]] Duration gather_time(Bytes bytes) const;

@@ -13,7 +13,7 @@ bool torch_divides_sequences(const CountKey& key) {
 }
 
 // Its `accum_dtype` is that of 32 bits.
-bool passes_gradients_on(const CountKey& key) {
+bool widens_passed_gradients(const CountKey& key) {
   return torch_divides_sequences(key) && key.element_bytes == 2;
 }
 

@@ -11,7 +11,7 @@ bool torch_divides_sequences(const CountKey& key);
 
 // Whether gradients of keys and values go on in 32 bits where those have 16, and whether attention
 // waits for everything that is sent.
-bool passes_gradients_on(const CountKey& key);
+bool widens_passed_gradients(const CountKey& key);
 bool waits_for_ring(const CountKey& key);
 
 // Keys and values of a rank's own tokens, which go around.

@@ -21,8 +21,7 @@ void add_experts(const EstimateChoices& choices, std::vector<std::string>& list)
   list.emplace_back(
       choices.request.dispatches_once
           ? "EP > 1: a token goes once to each node, and once to each rank there, that has one "
-            "of "
-            "its experts (DeepEP, HybridEP); --expert-dispatch copies: once for each expert"
+            "of its experts (DeepEP, HybridEP); --expert-dispatch copies: once for each expert"
           : "EP > 1: a token goes once for each of its experts (all-to-all)");
 }
 
@@ -38,8 +37,8 @@ std::string selective_in_words(const EstimateChoices& choices) {
   return choices.kernel == AttentionKernel::kEager
              ? "recompute 'selective': the scores of attention are computed again"
              : "recompute 'selective': the outputs of attention and of every second matrix "
-               "product "
-               "are kept, as in torchtitan (Megatron's selective mode saves nothing with fused "
+               "product are kept, as in torchtitan (Megatron's selective mode saves nothing with "
+               "fused "
                "attention)";
 }
 

@@ -90,7 +90,7 @@ Measurement plain_row(const EstimateChoices& choices, const Rates& rates,
   m.fused_backward = Timing{rounded(backward.sum()), Duration{}};
   m.terms = terms_of(forward, backward);
   if (choices.gathers_late()) m.terms.push_back({kGathersWaitedFor, {}, {}, {}});
-  if (counts.ring != Bytes{} && passes_gradients_on(key)) {
+  if (counts.ring != Bytes{} && widens_passed_gradients(key)) {
     m.terms.push_back({kGradientsPassedOn, {}, {}, {}});
   }
   m.weight_gradient_share = counts.weight_share;

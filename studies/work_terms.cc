@@ -98,7 +98,8 @@ class RankTerms {
     if (experts_.forward + experts_.backward > Duration{}) terms_.push_back(experts_);
   }
 
-  // What the cluster's links add to the sections, and nothing else does.
+  // What is sent adds to the sections, and nothing else does: at the rate of the cluster's links,
+  // or at that of PyTorch's ranks where it is less (costmodel/torch_ring.h).
   void add_collectives() {
     const Plan& plan = file_.plan;
     if (plan.devices_per_rank() < 2) return;

@@ -115,6 +115,15 @@ void SearchOptions::declare_measured(Options& options) {
       measured);
 }
 
+void SearchOptions::declare_context_kind(Options& options) {
+  options.option(
+      "--cp-kind", "NAME",
+      "where CP > 1, how ranks attend to each other's tokens: ring (default), all-gather "
+      "or ulysses",
+      context_kind);
+  options.choices(context_kind_names());
+}
+
 void SearchOptions::declare_inputs(Options& options) { declare_model(options); }
 
 void SearchOptions::declare_machine(Options& options) {
@@ -126,12 +135,7 @@ void SearchOptions::declare_machine(Options& options) {
                  "with a config.json: the GPU (h100-sxm, a100-80gb, ..., or the path of a "
                  "penstock.device/1 file); else: a device type of the cluster",
                  device);
-  options.option(
-      "--cp-kind", "NAME",
-      "where CP > 1, how ranks attend to each other's tokens: ring (default), all-gather "
-      "or ulysses",
-      context_kind);
-  options.choices(context_kind_names());
+  declare_context_kind(options);
   options.option("--reserve-gib", "X",
                  "GiB that plans leave free on each device; default: the "
                  "cluster's reserve",
@@ -238,6 +242,7 @@ void SearchOptions::declare(Options& options) {
       "weights; both without a pipeline, as DeepSpeed has them) or fsdp (PyTorch's fully_shard, "
       "with a pipeline gathered once per step); fsdp:8 or zero3:8: in groups of 8 replicas (HSDP)",
       sharding);
+  declare_context_kind(options);
   options.option(
       "--device", "NAME",
       "with a config.json: the GPU (h100-sxm, a100-80gb, ..., or the path of a penstock.device/1 "

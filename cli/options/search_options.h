@@ -38,6 +38,7 @@ struct SearchOptions {
   void declare_model(Options& options);
   void declare_estimate(Options& options);
   void declare_measured(Options& options);
+  void declare_context_kind(Options& options);
 };
 
 // Changes what a question is made from: a file to read, or what an estimate is made for. False when

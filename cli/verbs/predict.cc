@@ -19,6 +19,7 @@
 #include "cli/options/options.h"
 #include "cli/options/parse.h"
 #include "cli/options/search_options.h"
+#include "cli/options/sharding_called.h"
 #include "cli/options/wrong_values.h"
 #include "cli/reports/known_host.h"
 #include "cli/reports/large_plans.h"
@@ -28,6 +29,7 @@
 #include "core/values/error.h"
 #include "core/values/json_reader.h"
 #include "costmodel/price_stages.h"
+#include "costmodel/torch_ring.h"
 #include "report/memory_risk.h"
 #include "report/plan_answer.h"
 #include "report/reasons.h"
@@ -274,6 +276,16 @@ std::string verdict_of(const Asked& asked, const Layout& layout, const Evaluated
                  screen.width(), "", "");
 }
 
+// A fitted figure that may be much of a step.
+std::string torch_rate_words(const Evaluation& evaluation) {
+  for (const Assumption& each : evaluation.assumptions) {
+    if (each.text == kTorchRateAssumed) {
+      return fmt::format("{} ({} of the compute time).", each.text, percent(each.share));
+    }
+  }
+  return "";
+}
+
 std::string report_of(const Asked& asked, const Layout& layout, const PlanFile& file,
                       const EvaluatedPlan& evaluated, Screen screen) {
   const auto& calibration = asked.question.cluster.value.calibration;
@@ -285,7 +297,8 @@ std::string report_of(const Asked& asked, const Layout& layout, const PlanFile& 
       simulation_report(file, evaluated.evaluation, evaluated.timeline, interval, screen) +
       "\nWhat was asked\n" + wrapped(words_of(asked.question), screen.width(), "  ", "  ");
   text += wrapped(notes_of(asked.question), screen.width(), "  ", "    ");
-  return text;
+  const std::string rate = torch_rate_words(evaluated.evaluation);
+  return rate.empty() ? text : text + wrapped(rate, screen.width(), "  ", "    ");
 }
 
 // Beside the step, which is predicted without it.
@@ -324,6 +337,17 @@ Json json_of(const Asked& asked, const EvaluatedPlan& evaluated, bool mirror) {
   json.set("prediction", to_json(evaluated.evaluation, evaluated.plan, flops ? &*flops : nullptr));
   if (mirror) json.set("mirror", mirror_json(mirror_of(asked, evaluated)));
   return json;
+}
+
+// The layout may say it itself.
+void set_context_kind(const std::optional<std::string>& typed, Layout& layout) {
+  if (!typed) return;
+  const ContextKind kind = context_kind_called("--cp-kind", *typed);
+  if (layout.context_kind.value_or(kind) != kind) {
+    bad_option("--cp-kind", fmt::format("'{}', and the layout has another cp-kind", *typed),
+               "keep one of them");
+  }
+  layout.context_kind = kind;
 }
 
 // A plan says its own layout.
@@ -401,6 +425,7 @@ Answer run_predict(const Arguments& arguments, Screen screen) {
   wrong.check([&] { layout = parse_layout(kLayout, joined(said, " ")); });
   wrong.check(given);
   wrong.refuse();
+  set_context_kind(given.context_kind, layout);
   std::optional<Batch> batch;
   if (batch_file) {
     batch = read_batch_file(load_json(*batch_file).value, *batch_file);

@@ -4,6 +4,7 @@
 
 #include "core/values/term_names.h"
 #include "costmodel/price_stages.h"
+#include "costmodel/torch_ring.h"
 #include "tests/costmodel/clusters.h"
 #include "tests/costmodel/profiles.h"
 
@@ -26,6 +27,23 @@ ModelProfile ring_of_two() {
 SectionTable priced(const ModelProfile& profile, const ClusterSpec& cluster, int samples = 2,
                     int context = 2, int length = 1024) {
   return price_sections(profile, cluster, "gpu", 1, samples, length, "none", 0, context);
+}
+
+// 49 MB a step on so many ranks, beside no attention; PyTorch passes gradients on.
+ModelProfile ring_of(int context, bool torch) {
+  ModelProfile profile = ring_of_two();
+  Measurement& row = profile.section_types[0].measurements[0];
+  row.context_degree = context;
+  row.ring = RingTraffic{{49'000'000}, 0us, 0us, std::nullopt};
+  if (torch) row.terms.push_back({kGradientsPassedOn, {}, {}, {}});
+  return profile;
+}
+
+Duration touched_by_rate(const SectionTable& table) {
+  for (const SectionNote& note : table.notes) {
+    if (note.text == kTorchRateAssumed) return note.touched;
+  }
+  return {};
 }
 
 ComputePrice priced_as(const ModelProfile& profile, ContextKind kind) {
@@ -109,6 +127,42 @@ TEST_CASE("gradients that are passed on end where they belong") {
   row.ring->beside_forward = row.ring->beside_backward = Duration{};
   CHECK(times(ContextKind::kAllGather) ==
         std::pair<Duration, Duration>{210us, 200us + 110us + 210us + 210us});
+}
+
+// F 100 us, B 400; C = 4, 49 MB a step, nothing beside it: at 300 GB/s 173.3 us, of 98 MB 336.7,
+// of 147 MB 500; at 49 GB/s 1,000, 2,000 and 3,000. Forward and backward go three steps, the latter
+// with gradients, and one step of gradients: 3,000 + 9,000 + 2,000 us, of Megatron's ring 3 x 173.3
+// and 3 x 336.7.
+TEST_CASE("more than two of PyTorch's ranks are priced at its rate, Megatron's at their link's") {
+  const ModelProfile megatron = ring_of(4, false), torch = ring_of(4, true);
+  const SectionTable fast = priced(torch, eight_per_node(1), 2, 4);
+  CHECK(fast.sections[0].price.forward.duration == 3100us);
+  CHECK(fast.sections[0].price.fused_backward.duration == 11'400us);
+  CHECK(fast.sections[0].at_torch_rate == 14'000us);
+  CHECK(touched_by_rate(fast) == 14'000us);
+  const SectionTable other = priced(megatron, eight_per_node(1), 2, 4);
+  CHECK(other.sections[0].price.forward.duration < 621us);
+  CHECK(touched_by_rate(other) == 0us);
+  const SectionTable two = priced(ring_of(2, true), eight_per_node(1));
+  CHECK(two.sections[0].price.forward.duration < 274us);
+  CHECK(touched_by_rate(two) == 0us);
+}
+
+// 10 GB/s are less than 49: a step of 49 MB takes 4,900 us and 10. No faster link makes it longer.
+TEST_CASE("of PyTorch's ranks a slower link counts, and a faster one never costs") {
+  const ModelProfile torch = ring_of(4, true);
+  ClusterSpec cluster = eight_per_node(1);
+  Duration before = Duration::max();
+  for (const double rate : {10e9, 30e9, 49e9, 60e9, 300e9}) {
+    cluster.levels[0].bandwidth = {rate};
+    const SectionTable table = priced(torch, cluster, 2, 4);
+    const Duration forward = table.sections[0].price.forward.duration;
+    CHECK(forward <= before);
+    CHECK((touched_by_rate(table) > Duration{}) == (rate > 49.5e9));
+    if (before == Duration::max()) CHECK(forward == 100us + 3 * 4910us);
+    before = forward;
+  }
+  CHECK(before == 3100us);
 }
 
 TEST_CASE("rows of whole sequences say nothing of divided ones") {

@@ -2,9 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "core/values/term_names.h"
 #include "tests/costmodel/clusters.h"
-#include "tests/costmodel/profiles.h"
 
 namespace penstock {
 namespace {
@@ -19,19 +17,14 @@ ContextRings ranks_of(const ClusterSpec& cluster, int tensor, int context,
   return {cluster, "gpu", tensor, others};
 }
 
-ModelProfile passing_on() {
-  Measurement m = measured(2, 1024, 100'000, 400'000);
-  m.terms.push_back({kGradientsPassedOn, {}, {}, {}});
-  return model_of(section_type("layer", 10, {m}));
-}
-
 }  // namespace
 
-// 49 MB at 300 GB/s would take 164 us and 10; at 49 GB/s 1,000 us, three of them 3,000 us.
+// 49 MB at 300 GB/s would take 163.3 us and 10; at 49 GB/s 1,000 us, three of them 3,000 us.
 TEST_CASE("more than two ranks send no faster than runs showed, whatever the link") {
   const ClusterSpec cluster = eight_per_node(1);
   const ContextRings ranks = ranks_of(cluster, 1, 4);
   const TorchRing ring(ranks);
+  CHECK(ring.is_limited({49'000'000}));
   CHECK(ring.step_time({49'000'000}) == 1000us);
   CHECK(ring.gather_time({49'000'000}) == 3000us);
   CHECK(ring.shown_steps({49'000'000}, 400us) == 1800us);
@@ -42,27 +35,17 @@ TEST_CASE("more than two ranks send no faster than runs showed, whatever the lin
 TEST_CASE("two ranks send as fast as their link") {
   const ClusterSpec cluster = eight_per_node(1);
   const ContextRings ranks = ranks_of(cluster, 1, 2);
+  CHECK_FALSE(TorchRing(ranks).is_limited({30'000'000}));
   CHECK(TorchRing(ranks).step_time({30'000'000}) == 110us);
   CHECK(TorchRing(ranks).gather_time({30'000'000}) == 110us);
 }
 
-// 12.5 MB at 12.5 GB/s between nodes, where the limit would allow 256 us.
+// 12.5 MB at 12.5 GB/s between nodes, and 30 us; by the limit 255.1 us.
 TEST_CASE("a slower link counts") {
   const ClusterSpec cluster = eight_per_node(2);
   const ContextRings ranks = ranks_of(cluster, 4, 4);
+  CHECK_FALSE(TorchRing(ranks).is_limited({12'500'000}));
   CHECK(TorchRing(ranks).step_time({12'500'000}) == 1030us);
-}
-
-TEST_CASE("only more than two ranks whose trainer passes gradients on have the limit") {
-  Plan plan;
-  plan.context = 4;
-  CHECK(has_limited_ring(passing_on(), plan));
-  CHECK_FALSE(has_limited_ring(model_of(section_type("layer", 10, {})), plan));
-  plan.context_kind = ContextKind::kUlysses;
-  CHECK_FALSE(has_limited_ring(passing_on(), plan));
-  plan.context_kind = ContextKind::kRing;
-  plan.context = 2;
-  CHECK_FALSE(has_limited_ring(passing_on(), plan));
 }
 
 }  // namespace penstock
