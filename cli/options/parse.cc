@@ -185,7 +185,7 @@ Duration parse_budget(std::string_view option, std::string_view text) {
                                       ? "; it limits the search (of the training, --tokens 2T "
                                         "--usd-per-gpu-hour 2.5 prints days and price)"
                                       : "";
-  if (text.find_first_of("$") != std::string_view::npos || text.find("usd") != text.npos ||
+  if (text.find_first_of('$') != std::string_view::npos || text.find("usd") != text.npos ||
       text.find("USD") != text.npos || text.find("EUR") != text.npos) {
     bad_option(option, shown(text) + " is no time",
                "leave it out: days and price of the training are printed with --tokens 2T "
