@@ -197,7 +197,7 @@ std::string with_other_model(const UnreadOption& option, const Arguments& read,
 std::string with_command(const UnreadOption& option, const Arguments& read, const Asked& asked) {
   constexpr std::string_view kNameless = " is the argument without a name: ";
   const std::size_t at = option.help.find(kNameless);
-  if (const std::string other = with_other_model(option, read, asked); !other.empty()) return other;
+  if (std::string other = with_other_model(option, read, asked); !other.empty()) return other;
   const bool has_first = !read.empty() && !read.front().starts_with('-');
   if (at == std::string::npos || option.value.empty() || has_first) return option.help;
   const std::string& usage = asked.index().usage();

@@ -70,7 +70,7 @@ std::string without_option(Arguments& words, std::string_view option) {
   for (auto word = words.begin(); word != words.end(); ++word) {
     const bool is_one_word = word->starts_with(std::string(option) + '=');
     if (!is_one_word && (*word != option || word + 1 == words.end())) continue;
-    const std::string value = is_one_word ? word->substr(option.size() + 1) : *(word + 1);
+    std::string value = is_one_word ? word->substr(option.size() + 1) : *(word + 1);
     words.erase(word, word + (is_one_word ? 1 : 2));
     return value;
   }
