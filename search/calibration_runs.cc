@@ -70,7 +70,7 @@ CalibrationRun CalibrationRuns::case_of(const MeasuredRun& run, const ModelProfi
                                 run.plan.offload_optimizer ? std::nullopt : run.peak_memory);
   const double spread = ns(run.step_spread) / ns(run.step_time);
   const double weight = 1.0 / (kRunToRun * kRunToRun + spread * spread / run.count);
-  return {&run, &profile, std::move(plan), std::move(memory), weight};
+  return {&run, &profile, std::move(plan), memory, weight};
 }
 
 Calibration CalibrationRuns::calibration_of(const CalibrationValues& values) const {
