@@ -35,6 +35,14 @@ std::string said_by(std::string_view verb, std::string_view help) {
   return fmt::format("with penstock {}: {}", verb, help);
 }
 
+// Whether a word behind it is its value; of an option by another name it is.
+bool has_value(const WordIndex& index, const std::string& name) {
+  return std::none_of(index.rows().begin(), index.rows().end(), [&name](const OptionRow& row) {
+    return !row.takes_value() &&
+           std::find(row.names.begin(), row.names.end(), name) != row.names.end();
+  });
+}
+
 // Prices and failures are of no plan file; everything else that is asked is.
 bool is_of_plan(const std::string& option, const WordIndex& index) {
   return std::none_of(index.rows().begin(), index.rows().end(), [&option](const OptionRow& row) {
@@ -58,17 +66,15 @@ std::string help_for_other_verb(const std::string& name, const std::string& verb
 
 std::string help_of_plan(const std::string& name, const std::string& value,
                          const std::string& usage) {
-  const auto plan = std::find_if(verbs().begin(), verbs().end(),
-                                 [](const Verb& verb) { return verb.name == "plan"; });
-  const WordIndex index(options_of(*plan));
+  const WordIndex index(options_of(*find_verb("plan")));
   std::vector<std::string> known;
   for (const OptionRow& row : index.rows()) {
     const bool is_of_question = row.heading != "What to print" && row.heading != "The search";
     if (row.positional || !is_of_question) continue;
     known.insert(known.end(), row.names.begin(), row.names.end());
   }
-  const bool has_value = !value.empty() && !value.starts_with('-');
-  const MeantOption meant = meant_option(name, has_value ? value : "N", known, {},
+  const bool is_given = !value.empty() && !value.starts_with('-');
+  const MeantOption meant = meant_option(name, is_given ? value : "N", known, {},
                                          [&index]() -> const WordIndex& { return index; });
   constexpr std::string_view kWrite = "write ";
   constexpr std::array<std::string_view, 8> kLayout{
@@ -89,8 +95,10 @@ std::string help_of_plan(const std::string& name, const std::string& value,
     return "a plan file has it already; penstock schedule 1f1b -P 4 -M 8 --cost F=10ms,B=20ms "
            "replays a schedule without a plan";
   }
-  const std::string words =
-      meant.help.empty() ? joined(meant.words, " ") : meant.help.substr(kWrite.size());
+  const bool is_switch = meant.help.empty() && !has_value(index, meant.words.front());
+  const std::string words = is_switch            ? meant.words.front()
+                            : meant.help.empty() ? joined(meant.words, " ")
+                                                 : meant.help.substr(kWrite.size());
   const std::string option = words.substr(0, words.find(' '));
   const bool is_of_layout = std::find(kLayout.begin(), kLayout.end(), option) != kLayout.end();
   if (usage.starts_with("predict ") && is_of_layout) {
@@ -110,9 +118,8 @@ std::string help_of_verb(const std::string& plain, const std::string& usage) {
   std::vector<std::string> known;
   for (const Verb& each : verbs()) known.emplace_back(each.name);
   const std::string meant = verb_meant(plain, known);
-  const auto verb = std::find_if(verbs().begin(), verbs().end(),
-                                 [&meant](const Verb& each) { return each.name == meant; });
-  if (verb == verbs().end() || usage.starts_with(meant + ' ')) return "";
+  const Verb* verb = find_verb(meant);
+  if (verb == nullptr || usage.starts_with(meant + ' ')) return "";
   const std::string takes = first_argument(options_of(*verb).usage), own = first_argument(usage);
   if (takes == "PLAN" && own == "PLAN") {
     return fmt::format("that is what another verb does: penstock {} plan.json", meant);
@@ -125,14 +132,6 @@ std::string help_of_verb(const std::string& plain, const std::string& usage) {
 }
 
 namespace {
-
-// Whether a word behind it is its value; of an option by another name it is.
-bool has_value(const WordIndex& index, const std::string& name) {
-  return std::none_of(index.rows().begin(), index.rows().end(), [&name](const OptionRow& row) {
-    return !row.takes_value() &&
-           std::find(row.names.begin(), row.names.end(), name) != row.names.end();
-  });
-}
 
 bool takes(const Asked& verb, const std::string& name, const std::string& value, bool by_name) {
   if (verb.has(name)) return true;
@@ -212,9 +211,8 @@ std::string command_of_able_verb(const Arguments& arguments, const Arguments& un
 }
 
 bool verb_takes(std::string_view name, const Arguments& arguments) {
-  const auto verb = std::find_if(verbs().begin(), verbs().end(),
-                                 [name](const Verb& each) { return each.name == name; });
-  return verb != verbs().end() && with_verb(*verb, [&](const Asked& other) {
+  const Verb* verb = find_verb(name);
+  return verb != nullptr && with_verb(*verb, [&](const Asked& other) {
            return takes_all(other, arguments, {}, false);
          });
 }
@@ -249,10 +247,9 @@ Arguments with_long_names(const Arguments& own, const WordIndex& index) {
 }  // namespace
 
 std::optional<Arguments> read_by_verb(std::string_view name, const Arguments& arguments) {
-  const auto verb = std::find_if(verbs().begin(), verbs().end(),
-                                 [name](const Verb& each) { return each.name == name; });
+  const Verb* verb = find_verb(name);
   std::optional<Arguments> read;
-  if (verb == verbs().end()) return read;
+  if (verb == nullptr) return read;
   with_verb(*verb, [&](const Asked& asked) {
     if (!takes_all(asked, arguments, {}, false)) return false;
     try {
@@ -266,9 +263,8 @@ std::optional<Arguments> read_by_verb(std::string_view name, const Arguments& ar
 }
 
 std::string placed_command(std::string_view name, const Arguments& arguments) {
-  const auto verb = std::find_if(verbs().begin(), verbs().end(),
-                                 [name](const Verb& each) { return each.name == name; });
-  if (verb == verbs().end() || arguments.empty() || arguments.front().starts_with('-')) return "";
+  const Verb* verb = find_verb(name);
+  if (verb == nullptr || arguments.empty() || arguments.front().starts_with('-')) return "";
   std::string command;
   with_verb(*verb, [&](const Asked& asked) {
     Arguments kept{arguments.front()}, words;

@@ -58,10 +58,7 @@ std::string help(Screen screen) {
          "\nExit codes:\n" + std::string(kExitCodes);
 }
 
-bool is_verb(std::string_view name) {
-  return std::any_of(verbs().begin(), verbs().end(),
-                     [name](const Verb& verb) { return verb.name == name; });
-}
+bool is_verb(std::string_view name) { return find_verb(name) != nullptr; }
 
 // "penstock --verbose plan", "penstock config.json plan".
 void refuse_late_verb(const Arguments& arguments) {
@@ -144,11 +141,9 @@ std::string with_command(const std::string& help, const Arguments& arguments) {
   const Arguments rest = with_choices(verb, {arguments.begin() + 1, arguments.end()});
   if (std::string placed = placed_command(verb, rest); !placed.empty()) return help + ' ' + placed;
   if (verb_takes(verb, rest)) return help + " write " + command_of(verb, rest);
-  const auto found = std::find_if(verbs().begin(), verbs().end(),
-                                  [&verb](const Verb& each) { return each.name == verb; });
-  return found == verbs().end()
-             ? help
-             : fmt::format("{} usage: penstock {}", help, options_of(*found).usage);
+  const Verb* found = find_verb(verb);
+  return found == nullptr ? help
+                          : fmt::format("{} usage: penstock {}", help, options_of(*found).usage);
 }
 
 const Verb& verb_named(const Arguments& arguments) {
@@ -199,6 +194,12 @@ std::span<const Verb> verbs() {
       Verb{"man", "print the manual page", run_man},
   };
   return kVerbs;
+}
+
+const Verb* find_verb(std::string_view name) {
+  const auto found = std::find_if(verbs().begin(), verbs().end(),
+                                  [name](const Verb& verb) { return verb.name == name; });
+  return found == verbs().end() ? nullptr : &*found;
 }
 
 OptionTable options_of(const Verb& verb) {

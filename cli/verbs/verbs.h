@@ -19,6 +19,8 @@ struct Verb {
 };
 
 std::span<const Verb> verbs();
+// Null where none is called so.
+const Verb* find_verb(std::string_view name);
 // The table of options of a verb; empty when this build lacks the verb.
 OptionTable options_of(const Verb& verb);
 // Those that have an option of exactly this name ("--budget").

@@ -58,7 +58,7 @@ Counted counted(const EvaluatedPlan& evaluated, const ExecutorModel& executor) {
               .work.steps};
 }
 
-// Where ranks meet, no period of looped-bfs is found once its idle time is told by cause.
+// Seen, and said in docs/performance.md ("What still grows with M").
 bool is_written_out(const ExecutorModel& executor, const Plan& plan) {
   return ranks_meet(executor) && plan.schedule == "looped-bfs";
 }
