@@ -1,6 +1,7 @@
 // How far from the best cuts a plan's cuts are: those of evaluate() and those of improve_cuts(),
 // against a long annealing of random moves that knows nothing but the replay. Counters: the mean
 // and the largest excess of the step time over the plans of one family of schedules, in percent.
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>

@@ -1,4 +1,5 @@
 // penstock.cluster/1: what is accepted has a time for every transfer and collective.
+#include <algorithm>
 #include <numeric>
 #include <vector>
 

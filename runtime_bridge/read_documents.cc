@@ -2,6 +2,7 @@
 // like is looked at in one place, so that texts and JSON are refused alike.
 #include "runtime_bridge/read_documents.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <optional>

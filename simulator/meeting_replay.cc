@@ -193,7 +193,7 @@ std::vector<PipelineTimes> MeetingReplay::times() const {
     const auto first = last_.begin() + pipeline.first_stage;
     times.stages.assign(first, first + pipeline.stages);
     for (int r = 0; r < pipeline.ranks; ++r) {
-      const auto rank = static_cast<std::size_t>(pipeline.first_rank + r);
+      const auto rank = static_cast<std::size_t>(pipeline.first_rank) + static_cast<std::size_t>(r);
       times.ranks.push_back({ranks_[rank].first, busy_of(rank), ranks_[rank].now});
     }
   }

@@ -4,6 +4,7 @@
 // mode asks for one; a send for every receive; reductions and updates behind the gradients they are
 // for. Positions are compared only within a list; whether lists wait for each other is found by
 // check_replay(). The rules are written down from docs/file_formats.md, not taken from lowering.
+#include <algorithm>
 #include <map>
 #include <set>
 

@@ -6,6 +6,7 @@
 //
 // Invariant: every field is either used, known to say nothing about sizes, or listed in
 // Architecture::not_read; none is passed over in silence.
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <limits>

@@ -1,5 +1,6 @@
 #include "simulator/critical_path.h"
 
+#include <algorithm>
 #include <string>
 
 #include <doctest/doctest.h>

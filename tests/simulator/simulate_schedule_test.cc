@@ -1,6 +1,8 @@
 // The plain way is the oracle: lower(), then simulate_summary().
 #include "simulator/simulate_schedule.h"
 
+#include <algorithm>
+
 #include <doctest/doctest.h>
 
 #include "simulator/simulate.h"

@@ -1,5 +1,6 @@
 #include "spilling/spilled_plan.h"
 
+#include <algorithm>
 #include <chrono>
 #include <string>
 

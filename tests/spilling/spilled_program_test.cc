@@ -1,5 +1,6 @@
 #include "spilling/spilled_program.h"
 
+#include <algorithm>
 #include <random>
 #include <string>
 

@@ -3,6 +3,8 @@
 // it never waits for work: 3 n (P - 1) + 3 n x M. The norm takes 1 ns.
 #include "studies/slow_advice.h"
 
+#include <algorithm>
+
 #include <doctest/doctest.h>
 
 #include "core/values/error.h"

@@ -5,6 +5,7 @@
 #include "training/torch/archive_values.h"
 
 #include <algorithm>
+#include <exception>
 #include <memory>
 #include <set>
 

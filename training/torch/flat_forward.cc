@@ -5,6 +5,7 @@
 // module is then one section.
 #include "training/torch/flat_forward.h"
 
+#include <algorithm>
 #include <set>
 #include <unordered_map>
 #include <utility>

@@ -1,5 +1,6 @@
 #include "report/traces/trace_files.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>

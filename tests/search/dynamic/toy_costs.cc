@@ -1,5 +1,7 @@
 #include "tests/search/dynamic/toy_costs.h"
 
+#include <algorithm>
+
 #include "tests/simulator/pipelines.h"
 
 namespace penstock::testing {

@@ -1,5 +1,6 @@
 #include "tests/training/torch/reference_t5.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 

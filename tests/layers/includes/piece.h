@@ -1,0 +1,5 @@
+#pragma once
+
+struct Piece {
+  int size = 0;
+};
