@@ -9,6 +9,7 @@
 #include "cli/io/shell_word.h"
 #include "cli/options/field_words.h"
 #include "cli/options/placed_words.h"
+#include "cli/options/schedule_spelled.h"
 #include "cli/verbs/verb_called.h"
 #include "cli/verbs/verbs.h"
 #include "core/values/error.h"
@@ -53,15 +54,20 @@ bool is_of_plan(const std::string& option, const WordIndex& index) {
 
 }  // namespace
 
-std::string help_for_other_verb(const std::string& name, const std::string& verb) {
+std::string help_for_other_verb(const std::string& name) {
   constexpr std::size_t kMostNamed = 3;
   const std::vector<std::string> others = verbs_with_option(name);
   if (others.empty()) return "";
   const Arguments named(others.begin(),
                         others.begin() + std::min<std::ptrdiff_t>(kMostNamed, std::ssize(others)));
-  return fmt::format(
-      "leave it out here: {} is an option of penstock {}{}; penstock {} --help lists those of {}",
-      name, joined(named, ", "), others.size() > kMostNamed ? " and others" : "", verb, verb);
+  const bool has_more = others.size() > kMostNamed;
+  const WordIndex index(options_of(*find_verb(others.front())));
+  const auto row = std::find_if(index.rows().begin(), index.rows().end(), [&](const auto& each) {
+    return std::find(each.names.begin(), each.names.end(), name) != each.names.end();
+  });
+  const std::string does = row == index.rows().end() ? "" : ": " + option_shown(*row);
+  return fmt::format("leave it out here: {} is an option of penstock {}{}{}", name,
+                     joined(named, ", "), has_more ? " and others" : "", does);
 }
 
 std::string help_of_plan(const std::string& name, const std::string& value,
@@ -208,6 +214,28 @@ std::string command_of_able_verb(const Arguments& arguments, const Arguments& un
     if (is_able) return command_of(std::string(verb.name), arguments);
   }
   return "";
+}
+
+std::string command_of_schedule(const std::vector<std::pair<std::string, std::string>>& options) {
+  Arguments words{""};
+  for (const auto& [name, value] : options) {
+    std::string key;
+    for (const std::string& word :
+         spellings_of(plain_word(name.substr(name.find_first_not_of('-'))))) {
+      if (key.empty()) key = word == "schedule" ? word : key_called(word);
+    }
+    const std::string first = value.substr(0, value.find(','));
+    if (key == "schedule" && !schedule_spelled(first).empty()) {
+      words.front() = first == value ? std::string(schedule_spelled(value)) : value;
+    } else if ((key == "P" || key == "M" || key == "V") && is_digits(first)) {
+      words.insert(words.end(), {"-" + key, value});
+    } else {
+      return "";
+    }
+  }
+  if (words.front().empty() || words.size() == 1) return "";
+  words.insert(words.end(), {"--cost", "F=10ms,I=10ms,W=10ms"});
+  return command_of("schedule", words);
 }
 
 bool verb_takes(std::string_view name, const Arguments& arguments) {

@@ -5,6 +5,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "cli/options/option_readings.h"
 
@@ -13,7 +15,7 @@ namespace penstock {
 // What a verb is given first: "PLAN", "MODEL".
 std::string first_argument(const std::string& usage);
 // An option by its exact name that other verbs have.
-std::string help_for_other_verb(const std::string& name, const std::string& verb);
+std::string help_for_other_verb(const std::string& name);
 // What `penstock plan` makes of it, said to a verb that takes what plan writes, or the same inputs.
 std::string help_of_plan(const std::string& name, const std::string& value,
                          const std::string& usage);
@@ -24,6 +26,9 @@ std::string help_of_verb(const std::string& plain, const std::string& usage);
 // among them, as "plan .. --layout" is predict's; empty where there is none.
 std::string command_of_able_verb(const Arguments& arguments, const Arguments& unread,
                                  const Asked& asked);
+// "penstock schedule zb-h1 -P 8 -M 24 --cost ..": names and values of options that together ask for
+// a schedule without a model; empty where they ask for something else, too.
+std::string command_of_schedule(const std::vector<std::pair<std::string, std::string>>& options);
 // Whether a verb of this name has all of the options, in whatever words, and places for the rest.
 bool verb_takes(std::string_view verb, const Arguments& arguments);
 // The arguments in the options of that verb, name and value apart and each by its longest name;

@@ -106,9 +106,10 @@ int rank_per_node(const std::string& word) {
 }
 
 bool is_nodes(const std::string& name, const std::string& word) {
-  return name == "-N" || is_any_of(word, {"nodes", "nnodes", "num-nodes", "n-nodes", "nnode",
-                                          "num-machines", "machines", "hosts", "num-hosts",
-                                          "node-count", "trainer.num-nodes", "number-of-nodes"});
+  return name == "-N" ||
+         is_any_of(word, {"nodes", "nnodes", "num-nodes", "n-nodes", "nnode", "num-machines",
+                          "machines", "hosts", "num-hosts", "node-count", "trainer.num-nodes",
+                          "number-of-nodes", "slurm-nodes", "slurm-nnodes", "slurm-job-num-nodes"});
 }
 
 class Counts {

@@ -31,12 +31,35 @@ bool is_option(const std::string& argument) {
            argument.size() > first + 1));  // "--1f1b", and no negative number, no "--=5"
 }
 
+// "-out=x" and "-var a=b", as Terraform has them: a long name behind one dash, and no letter with
+// its value.
+bool is_long_name(const std::string& name, const Asked& asked) {
+  constexpr std::size_t kShortest = 4;
+  const auto is_letter = [](char c) {
+    return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_';
+  };
+  if (name.size() < kShortest || !std::all_of(name.begin(), name.end(), is_letter)) return false;
+  const std::string full = '-' + name;
+  if (asked.has(full)) return true;
+  const auto reading = certain_reading(full, "", asked);
+  if (reading && !reading->words.empty()) return true;
+  if (!asked.index) return false;
+  const std::vector<OptionRow>& rows = asked.index().rows();
+  return std::any_of(name.begin() + 1, name.end(),
+                     [&](char c) {
+                       return !asked.has(std::string{'-', c});
+                     }) &&
+         std::any_of(rows.begin(), rows.end(), [&](const OptionRow& row) {
+           return !row.takes_value() && row.names.front() == name.substr(0, 2);
+         });
+}
+
 // As the parser of options reads it: by its name, or -P4, a letter and its value.
 bool is_own(const std::string& argument, const Asked& asked) {
   const std::string name = argument.substr(0, argument.find('='));
   if (asked.has(name)) return true;
   if (argument.starts_with("--") || !asked.has(argument.substr(0, 2))) return false;
-  return key_called(std::string_view(name).substr(1)).empty();
+  return key_called(std::string_view(name).substr(1)).empty() && !is_long_name(name, asked);
 }
 
 const CountsMeant* group_of(const std::string& name, const std::vector<CountsMeant>& counts) {
@@ -117,6 +140,12 @@ std::string help_without_value(const std::string& name, const std::string& own,
 // The same for the verb that has what this one does not; nothing where this one knows what to say.
 std::string command_of_another(const Arguments& arguments, const std::vector<UnreadOption>& unread,
                                const Asked& asked) {
+  const bool has_model = asked.has("--pin") || asked.has("--layout") || asked.has("--cost");
+  if (!has_model && arguments.front().starts_with('-')) {
+    std::vector<std::pair<std::string, std::string>> options;
+    for (const UnreadOption& each : unread) options.emplace_back(each.name, each.value);
+    if (std::string command = command_of_schedule(options); !command.empty()) return command;
+  }
   Arguments names;
   for (const UnreadOption& each : unread) {
     const bool is_known = each.group != nullptr ||

@@ -88,7 +88,9 @@ constexpr std::array kOtherNames{
     OtherName{{"costs"}, {{{"--cost", ""}}}},
     OtherName{{"lr"}, {{{"--learning-rate", ""}}}},
     OtherName{{"min-learning-rate"}, {{{"--min-lr", ""}}}},
-    OtherName{{"skip", "skip-steps", "warmup-steps"}, {{{"--warm-up", ""}}}},
+    OtherName{{"skip", "skip-steps", "warmup-steps", "skip-first", "skip-iterations",
+               "discard-first", "ignore-first", "burn-in"},
+              {{{"--warm-up", ""}}}},
 };
 
 constexpr std::array kRemarks{
@@ -189,7 +191,19 @@ constexpr std::array kRemarks{
     Remark{{"output-dir", "outdir", "out-dir", "output-folder", "save-dir", "save", "output"},
            "checkpoints go into --checkpoints FOLDER, a line for every step into --log FILE",
            "--checkpoints"},
-    Remark{{"spot", "preemptible", "on-demand", "cloud", "region"},
+    Remark{
+        {"spot", "preemptible", "preemption", "preemption-rate", "interruption-rate",
+         "eviction-rate", "spot-instances"},
+        "GPUs that are taken away: --mtbf-hours H with --tokens N counts what failures cost, and "
+        "penstock morph --book book.json --trace trace.csv replays a recording of GPUs that "
+        "come and go; a spot price is --usd-per-gpu-hour X",
+        "--mtbf-hours"},
+    Remark{{"max-price", "max-hourly-price", "bid", "bid-price", "spot-max-price"},
+           "write --usd-per-gpu-hour {X}, the price of one GPU; nothing is bid for and no limit is "
+           "kept: with --tokens N the price of the training is printed, and penstock compare ... "
+           "--vary gpus=32,64,128 shows that of each number of GPUs",
+           "--usd-per-gpu-hour"},
+    Remark{{"on-demand", "cloud", "region", "zone", "provider"},
            "say the price with --usd-per-gpu-hour X; penstock import skypilot vms.csv --spot puts "
            "a cloud's prices into a cluster file",
            "--usd-per-gpu-hour"},
@@ -366,10 +380,10 @@ constexpr std::array kRemarks{
     Remark{{"seed", "random-seed", "deterministic"},
            "leave it out: nothing is random, and the same question has the same answer",
            "--every-candidate"},
-    Remark{{"dry-run", "simulate", "preview", "check", "plan-only", "no-train"},
+    Remark{{"dry-run", "dryrun", "simulate", "preview", "check", "plan-only", "no-train"},
            "penstock simulate plan.json replays the step without training; --steps 2 trains two",
            "--labels"},
-    Remark{{"dry-run", "yes", "force", "y", "no-launch", "simulate", "launcher"},
+    Remark{{"dry-run", "dryrun", "yes", "force", "y", "no-launch", "simulate", "launcher"},
            "leave it out: nothing is started, a plan only predicts",
            "--global-batch"},
     Remark{{"debug", "verbosity", "log-level", "vv", "details", "full"},
@@ -453,7 +467,7 @@ constexpr std::array kRemarks{
     Remark{{"sort", "sort-by", "order", "order-by", "rank-by"},
            "rows stand as --vary names them; --format csv gives columns to sort by",
            "--vary"},
-    Remark{{"dry-run", "print", "show", "stdout", "preview"},
+    Remark{{"dry-run", "dryrun", "print", "show", "stdout", "preview"},
            "without -o the files are printed, and nothing is written or started",
            "--nearest"},
     Remark{
@@ -566,6 +580,10 @@ constexpr std::array kRemarks{
     Remark{{"device", "gpu", "gpus", "num-gpus", "cluster"},
            "a plan file is for its GPUs; penstock plan ... --device NAME --gpus N plans for others",
            "--why-not"},
+    Remark{{"num-layers-per-virtual-pipeline-stage", "layers-per-virtual-stage",
+            "num-virtual-stages-per-pipeline-rank"},
+           "write -V N, the virtual stages of a rank: layers / ranks / layers of a virtual stage",
+           "-V"},
     Remark{{"num-layers-per-virtual-pipeline-stage", "layers-per-virtual-stage", "layers-per-stage",
             "num-layers-per-stage", "pipeline-split-points", "pipeline-parallel-split-points",
             "pipeline-model-parallel-layout", "decoder-first-pipeline-num-layers",
@@ -583,9 +601,8 @@ constexpr std::array kRemarks{
            "all times: "
            "--measured \"TP=4 PP=4 mbs=1 gbs=128: 14.66s\"",
            "--measured"},
-    Remark{{"deadline", "max-days", "days", "max-cost", "max-usd", "max-price", "cost-limit",
-            "cost-budget", "max-hours", "training-time", "budget-usd", "usd-budget", "max-budget",
-            "total-budget"},
+    Remark{{"deadline", "max-days", "days", "max-cost", "max-usd", "cost-limit", "cost-budget",
+            "max-hours", "training-time", "budget-usd", "usd-budget", "max-budget", "total-budget"},
            "--tokens N and --usd-per-gpu-hour X give the days and the price of the training; "
            "penstock compare ... --vary gpus=32,64,128 shows which number of GPUs keeps a limit",
            "--tokens"},

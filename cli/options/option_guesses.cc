@@ -10,8 +10,10 @@
 #include "cli/io/file_kinds.h"
 #include "cli/io/near_files.h"
 #include "cli/options/able_verbs.h"
+#include "cli/options/denied_options.h"
 #include "cli/options/field_words.h"
 #include "cli/options/longest_name.h"
+#include "cli/options/option_concepts.h"
 #include "cli/options/option_readings.h"
 #include "cli/options/parse.h"
 #include "core/values/units.h"
@@ -33,70 +35,18 @@ std::string help_for_launch_file(const std::string& path, const std::vector<std:
 
 namespace {
 
-// "--no-pipeline", "--disable-zero": no misspelt option, but the opposite of one.
-std::string help_for_denied(const std::string& plain, const Asked& asked) {
-  for (const std::string_view no : {"no-", "disable-", "without-"}) {
-    if (!plain.starts_with(no)) continue;
-    const std::string rest = plain.substr(no.size());
-    const OptionRow* flag = asked.index().same_words(rest);
-    if (flag == nullptr) flag = asked.index().same_meaning(rest);
-    if (flag != nullptr && !flag->takes_value()) {
-      return fmt::format("leave it out: {} is off unless it is written", flag->names.back());
-    }
-    if (rest.starts_with("interleav") || rest.starts_with("virtual") || rest == "vpp") {
-      return asked.has("--pin") ? "write --pin VP=1" : "";
-    }
-    const std::string key = key_called(rest);
-    if (!key.empty() && key.size() <= 2 && asked.has("--pin")) {
-      return fmt::format("write --pin {}=1", field_word(key));
-    }
-    if (word_for_parts(rest) == "activation-checkpointing") {
-      if (asked.has("--recompute")) return "write --recompute none";
-      if (asked.has("--layout")) return "write --layout \"... recompute=none\"";
-    }
-    for (const std::string_view sharded : {"zero", "fsdp", "sharding", "zero1", "shard"}) {
-      if (rest == sharded && asked.has("--sharding")) return "write --sharding none";
-    }
-  }
-  // "--tp-range", "--mbs-list".
-  for (const std::string_view many : {"-range", "-list", "-values", "-options", "-choices"}) {
-    if (!plain.ends_with(many) || !asked.has("--pin")) continue;
-    const std::string key = key_called(plain.substr(0, plain.size() - many.size()));
-    const std::string word = field_word(key);
-    if (key == "M" || key.empty()) continue;
-    const bool is_searched = word == "TP" || word == "PP" || word == "DP" || word == "VP" ||
-                             word == "CP" || word == "EP" || word == "mbs";
-    return fmt::format("{}penstock compare ... --vary {}=1,2,4 plans for each",
-                       is_searched ? "all are tried; " : "", word);
-  }
-  return "";
-}
-
-// What no flag of a trainer and no option is near: said last.
-std::string help_for_filter(const std::string& plain, const Asked& asked) {
-  if (const std::string own = "--" + plain.substr(std::min<std::size_t>(3, plain.size()));
-      plain.starts_with("no-") && asked.has(own)) {
-    return fmt::format("leave it out: {} is off, or has its default, unless it is written", own);
-  }
-  if (!asked.has("--pin")) return "";
-  for (const std::string_view no : {"no-", "disable-", "without-"}) {
-    if (!plain.starts_with(no) || !asked.has("--schedule")) continue;
-    return "--schedule NAME,... names the schedules to try and --pin K=N,... fixes degrees: what "
-           "is not named there is left out";
-  }
-  for (const std::string_view limit :
-       {"min-", "max-", "least-", "most-", "at-least-", "at-most-"}) {
-    if (!plain.starts_with(limit)) continue;
-    return "no answer is filtered: plans are ranked by step time, with MFU, memory and price "
-           "beside it (--top 20 prints more, --json all figures); --pin K=N,... fixes degrees";
-  }
-  return "";
+// "--restart OnFailure" means no option that takes a number.
+bool may_have(const OptionRow& row, const std::string& value) {
+  const bool is_number = row.value_name.size() == 1 || row.value_name == "TIME";
+  return !is_number || value.empty() || value.starts_with('-') ||
+         value.find_first_of("0123456789") != std::string::npos;
 }
 
 // Options whose name or help has the words.
 std::string options_about(const std::string& typed, const std::string& value,
                           const WordIndex& index) {
-  const std::vector<const OptionRow*> found = index.about(typed);
+  std::vector<const OptionRow*> found = index.about(typed);
+  std::erase_if(found, [&](const OptionRow* row) { return !may_have(*row, value); });
   if (found.empty()) return "";
   std::vector<std::string> shown;
   shown.reserve(found.size());
@@ -136,6 +86,19 @@ bool is_flag_of_other(const std::string& typed, const std::string& value, const 
   });
 }
 
+// "-var gpus=64", "--set gpus=64".
+std::string help_for_assigned(const WordIndex& index, const std::string& value) {
+  const std::size_t equals = value.find('=');
+  if (equals == std::string::npos || equals + 1 == value.size()) return "";
+  const std::string name = "--" + plain_word(value.substr(0, equals));
+  const bool is_own =
+      std::any_of(index.rows().begin(), index.rows().end(), [&name](const OptionRow& row) {
+        return !row.value_name.empty() &&
+               std::find(row.names.begin(), row.names.end(), name) != row.names.end();
+      });
+  return is_own ? fmt::format("write {} {}", name, value.substr(equals + 1)) : "";
+}
+
 // What is unknown by its name may be known by its value: one of the choices of another option, or
 // degrees such as "TP=8 PP=4".
 std::string help_for_kind_of_value(const WordIndex& index, const std::string& value) {
@@ -149,6 +112,7 @@ std::string help_for_kind_of_value(const WordIndex& index, const std::string& va
     }
   }
   const std::string word = plain_word(value);
+  if (std::string own = help_for_assigned(index, value); !own.empty()) return own;
   // A name of what is written says where it goes.
   for (const auto& [end, option] :
        {std::pair{".csv", "--csv"}, std::pair{".svg", "--output"}, std::pair{".png", "--output"},
@@ -183,15 +147,19 @@ std::string word_meant(const std::string& typed, const std::vector<std::string>&
 enum Weight {
   kNothing = 0,
   kFilter = 10,
-  kOtherNear = 20,    // a near spelling of another tool's name
-  kPart = 30,         // a part of the name
-  kNear = 40,         // a near spelling of an option
-  kOtherVerb = 50,    // another verb has it, or can do it
-  kPlanTakes = 60,    // plan has it, and this verb is near to plan
-  kAbout = 70,        // names or helps share its words
-  kTrainerFlag = 80,  // a trainer has it
-  kPlanned = 90,      // plan has it, and this verb takes a plan or asks the same
-  kPartOfMany = 100,  // a part of a compound name, where a plan is asked for
+  kOtherNear = 20,     // a near spelling of another tool's name
+  kPart = 30,          // a part of the name
+  kConceptPart = 35,   // a part of it is about something that is known
+  kNear = 40,          // a near spelling of an option
+  kOtherTrainer = 45,  // a trainer has it, and this verb reads no layout
+  kOtherVerb = 50,     // another verb has it, or can do it
+  kPlanTakes = 60,     // plan has it, and this verb is near to plan
+  kConcept = 65,       // it is about something that is known
+  kAbout = 70,         // names or helps share its words
+  kConcepts = 75,      // its several words are about something that is known
+  kTrainerFlag = 80,   // a trainer has it
+  kPlanned = 90,       // plan has it, and this verb takes a plan or asks the same
+  kPartOfMany = 100,   // a part of a compound name, where a plan is asked for
   kDenied = 110,
   kEnd = 120,     // its end is a degree
   kSlip = 125,    // one slip in a long word
@@ -225,7 +193,8 @@ class Guesses {
     guess_by_parts();
     guess_by_other_verbs();
     guess_by_spelling();
-    add(kNothing, nothing());
+    guess_by_concept();
+    add(kNothing, options_by_heading(index_));
     return std::max_element(
                found_.begin(), found_.end(),
                [](const Guess& one, const Guess& other) { return one.weight < other.weight; })
@@ -285,7 +254,18 @@ class Guesses {
                                     "and keep it in the launch script (penstock check train.sh "
                                     "judges that)",
                                     trainer_));
+    } else {
+      add(kOtherTrainer, fmt::format("leave it out: it is a flag of {}, which penstock check "
+                                     "train.sh judges in a launch script",
+                                     trainer_));
     }
+  }
+
+  void guess_by_concept() {
+    const auto meant = concept_meant(typed_, value_, index_);
+    if (!meant) return;
+    const bool has_several = plain_.find_first_of("-.") != std::string::npos;
+    add(!meant->is_whole ? kConceptPart : has_several ? kConcepts : kConcept, meant->help);
   }
 
   void guess_by_other_verbs() {
@@ -301,7 +281,7 @@ class Guesses {
     }
     add(kVerb, help_of_verb(plain_, usage_));
     add(kOtherVerb, help_of_able_verb(plain_, asked_));
-    if (parts_.empty()) add(kOtherVerb + 2, help_for_other_verb(name_, verb_));
+    if (parts_.empty()) add(kOtherVerb + 2, help_for_other_verb(name_));
   }
 
   // The dashes say nothing of how near two names are.
@@ -414,20 +394,6 @@ class Guesses {
       }
     }
     return names;
-  }
-
-  [[nodiscard]] std::string nothing() const {
-    constexpr std::size_t kMostNamed = 12;
-    Arguments words;
-    for (const std::string& known : asked_.known) {
-      if (known.starts_with("--")) words.push_back(known);
-    }
-    words.emplace_back("--help");
-    if (words.size() <= kMostNamed) {
-      return fmt::format("leave it out: penstock {} takes {}", verb_, joined(words, ", "));
-    }
-    return fmt::format(
-        "leave it out: there is no such option; penstock {} --help lists those there are", verb_);
   }
 
   const std::string &name_, &value_;

@@ -86,19 +86,6 @@ bool is_zero(std::string_view word) {
          word == "zero-optimization.stage";
 }
 
-// "write --start {TIME}" with the value that was typed, where one was.
-std::string with_value(std::string help, const std::string& value) {
-  const bool has_value = !value.empty() && value.size() <= kLongestName &&
-                         !value.starts_with('-') && value.find(' ') == std::string::npos;
-  for (std::size_t at = help.find('{'); at != std::string::npos; at = help.find('{', at)) {
-    const std::size_t end = help.find('}', at);
-    const std::string word = has_value ? value : help.substr(at + 1, end - at - 1);
-    help.replace(at, end - at + 1, word);
-    at += word.size();
-  }
-  return help;
-}
-
 // ZeRO's stage as on or off.
 std::string value_for(std::string_view name, const std::string& value) {
   const std::string word = plain_word(name.substr(name.find_first_not_of('-')));
@@ -145,6 +132,7 @@ class Readings {
  private:
   void read_word() {
     add_own_name();
+    add_written();
     add_model_file();
     // Of other names only those of the verb's own options: what is in the file says more.
     if (asked_.has("--pin") && is_launch_file(value_)) return add_other_names();
@@ -163,6 +151,19 @@ class Readings {
 
   void say(double weight, std::string_view help) {
     found_.push_back({kCertain + weight - kStep * steps_, {}, std::string(help)});
+  }
+
+  // "--html page.html" where -o writes such a file.
+  void add_written() {
+    constexpr std::array<std::string_view, 4> kWritten{"html", "page", "svg", "png"};
+    if (!asked_.index || !holds(kWritten, word_)) return;
+    const std::string ending = word_ == "page" ? ".html" : '.' + word_;
+    for (const OptionRow& row : asked_.index().rows()) {
+      const bool writes = row.names.back() == "--output" &&
+                          (row.help.find(ending) != std::string::npos ||
+                           (ending == ".html" && row.help.find("page") != std::string::npos));
+      if (writes && value_.ends_with(ending)) take(kOwnName, Target{"--output", ""});
+    }
   }
 
   // A file or pairs where the option takes neither say that another one was meant.
@@ -357,7 +358,8 @@ class Readings {
       if (remark.of.empty() == is_of_option) continue;
       if (is_of_option && !asked_.has(remark.of)) continue;
       if (holds(remark.typed, word_)) {
-        return say(is_of_option ? kRemarkOfOption : kRemark, remark.help);
+        return say(is_of_option ? kRemarkOfOption : kRemark,
+                   with_value(std::string(remark.help), value_));
       }
     }
   }

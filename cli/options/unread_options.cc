@@ -91,13 +91,14 @@ std::optional<Arguments> words_instead(const UnreadOption& option, const WordInd
   return help.starts_with(kWrite) ? words_written(help) : std::nullopt;
 }
 
-// How many arguments without a name the verb takes, less those that were read.
-std::size_t places_left(const Arguments& read, const WordIndex& index) {
-  std::size_t places = 0;
-  for (const OptionRow& row : index.rows()) places += row.positional ? 1U : 0U;
+// How many arguments without a name the verb takes, less those that were read; below 0 where there
+// are too many.
+int places_left(const Arguments& read, const WordIndex& index) {
+  int places = 0;
+  for (const OptionRow& row : index.rows()) places += row.positional ? 1 : 0;
   for (std::size_t i = 0; i < read.size(); ++i) {
     if (!read[i].starts_with('-')) {
-      places -= places > 0 ? 1U : 0U;
+      --places;
       continue;
     }
     const bool takes_next =
@@ -113,16 +114,16 @@ std::size_t places_left(const Arguments& read, const WordIndex& index) {
 // "--no-cache config.json", "--zero-3 gpipe": whether the word behind it, which its own words do
 // not say, is its value or the argument without a name.
 enum class Behind { kValue, kArgument, kUnknown };
-Behind behind(const UnreadOption& option, std::size_t places) {
+Behind behind(const UnreadOption& option, int places) {
   if (!option.takes_next || is_on(option.value)) return Behind::kValue;
-  if (places == 0) return Behind::kValue;
+  if (places <= 0) return Behind::kValue;
   std::error_code error;
   return std::filesystem::exists(option.value, error) ? Behind::kArgument : Behind::kUnknown;
 }
 
 // The words in its place, with the argument that stands behind it; `places`: see places_left().
 std::optional<Arguments> words_with_argument(const UnreadOption& option, const WordIndex& index,
-                                             std::size_t& places) {
+                                             int& places) {
   std::optional<Arguments> words = words_instead(option, index);
   const bool is_left = option.help.starts_with(kLeave),
              is_written = option.help.starts_with(kWrite);
@@ -149,16 +150,54 @@ std::string in_field_word(const Arguments& read, std::size_t i) {
   return is_pair ? field_word(read[i].substr(0, equals)) + read[i].substr(equals) : read[i];
 }
 
+// The pairs of all --layout: degrees that were typed as options of their own have one each.
+std::string pairs_of_layout(const Arguments& words) {
+  std::vector<std::string> pairs;
+  for (std::size_t i = 0; i + 1 < words.size(); ++i) {
+    if (words[i] == "--layout") pairs.push_back(words[i + 1]);
+  }
+  return joined(pairs, " ");
+}
+
+Arguments with_one_layout(const Arguments& words) {
+  Arguments out;
+  bool is_first = true;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (words[i] != "--layout" || i + 1 == words.size()) {
+      out.push_back(words[i]);
+      continue;
+    }
+    if (is_first) out.insert(out.end(), {"--layout", pairs_of_layout(words)});
+    is_first = false;
+    ++i;
+  }
+  return out;
+}
+
+// "write --layout mbs=8, the micro-batch of one GPU" with what else the layout has.
+std::string with_whole_layout(const std::string& help, const Arguments& read) {
+  constexpr std::string_view kLayout = "write --layout ", kMore = "\"... ";
+  const std::string pairs = pairs_of_layout(read);
+  if (!help.starts_with(kLayout) || pairs.empty()) return help;
+  const bool is_quoted = help.compare(kLayout.size(), kMore.size(), kMore) == 0;
+  const std::size_t begin = kLayout.size() + (is_quoted ? kMore.size() : 0),
+                    end = is_quoted ? help.find('"', begin) : end_of_words(help);
+  return fmt::format("{}\"{} {}\"{}", kLayout, pairs, help.substr(begin, end - begin),
+                     help.substr(is_quoted ? end + 1 : end));
+}
+
 // The whole command; empty where one of the options has no words, or one would stand twice.
 std::string command_meant(const std::vector<UnreadOption>& unread, const Arguments& read,
                           const Asked& asked) {
   if (unread.size() >= kMostUnread) return "";  // more may follow
   Arguments words;
-  std::size_t places = places_left(read, asked.index());
+  int places = places_left(read, asked.index());
+  if (places < 0) return "";  // "manage start plan.json"
   std::set<std::string> names;
   const auto add = [&](const Arguments& some) {
     for (const std::string& word : some) {
-      const bool is_new = !word.starts_with("--") || word == "--pin" || names.insert(word).second;
+      const bool may_repeat = word == "--pin" || word == "--layout";
+      const bool is_new = !word.starts_with("--") || may_repeat || names.insert(word).second;
       if (!is_new) return false;
       words.push_back(word);
     }
@@ -173,7 +212,7 @@ std::string command_meant(const std::vector<UnreadOption>& unread, const Argumen
     if (i < read.size() && !add({in_field_word(read, i)})) return "";
   }
   const std::string& usage = asked.index().usage();
-  return command_of(usage.substr(0, usage.find(' ')), words);
+  return command_of(usage.substr(0, usage.find(' ')), with_one_layout(words));
 }
 
 // "config.json --profile profile.json": the file takes the place of the argument.
@@ -193,11 +232,24 @@ std::string with_other_model(const UnreadOption& option, const Arguments& read,
                      command_of(usage.substr(0, usage.find(' ')), words));
 }
 
+// "train.py --plan plan.json": what stands in the plan's place is no file of plans.
+std::string with_other_plan(const UnreadOption& option, const Arguments& read, const Asked& asked) {
+  const bool has_first = !read.empty() && !read.front().starts_with('-');
+  if (!has_first || !option.help.starts_with("PLAN ") || option.value.empty()) return "";
+  if (read.front().ends_with(".json") || read.front().ends_with(".csv")) return "";
+  Arguments words = read;
+  words.front() = option.value;
+  const std::string& usage = asked.index().usage();
+  return fmt::format("{} is no plan, and is not run; the plan is the argument without a name: {}",
+                     read.front(), command_of(usage.substr(0, usage.find(' ')), words));
+}
+
 // "--model config.json": the argument without a name, if it is not there as well.
 std::string with_command(const UnreadOption& option, const Arguments& read, const Asked& asked) {
   constexpr std::string_view kNameless = " is the argument without a name: ";
   const std::size_t at = option.help.find(kNameless);
   if (std::string other = with_other_model(option, read, asked); !other.empty()) return other;
+  if (std::string other = with_other_plan(option, read, asked); !other.empty()) return other;
   const bool has_first = !read.empty() && !read.front().starts_with('-');
   if (at == std::string::npos || option.value.empty() || has_first) return option.help;
   const std::string& usage = asked.index().usage();
@@ -218,7 +270,8 @@ std::string given_as_well(const UnreadOption& option, const Arguments& read) {
   const std::size_t begin = kWrite.size() - 2;
   const std::string name = option.help.substr(begin, option.help.find(' ', begin) - begin);
   const auto found = std::find(read.begin(), read.end(), name);
-  if (name == "--pin" || found == read.end() || found + 1 == read.end()) return "";
+  if (name == "--pin" || name == "--layout" || found == read.end() || found + 1 == read.end())
+    return "";
   return fmt::format("; {} {} is given as well: keep one of them", name, *(found + 1));
 }
 
@@ -276,7 +329,8 @@ void refuse_options(const std::vector<UnreadOption>& unread, const Arguments& re
   });
   if (is_one && names.size() == 1) {
     refuse_option(names.front(),
-                  with_command(unread.front(), read, asked) + given_as_well(unread.front(), read));
+                  with_whole_layout(with_command(unread.front(), read, asked), read) +
+                      given_as_well(unread.front(), read));
   }
   std::vector<std::string> quoted;
   constexpr std::size_t kMostNames = 8;

@@ -297,6 +297,25 @@ std::vector<const OptionRow*> WordIndex::about(std::string_view typed) const {
   return best;
 }
 
+namespace {
+
+bool can_be_shown(const std::string& typed) {
+  return !typed.empty() && typed.size() <= kLongestName && !typed.starts_with('-') &&
+         typed.find(' ') == std::string::npos;
+}
+
+}  // namespace
+
+std::string with_value(std::string help, const std::string& typed) {
+  for (std::size_t at = help.find('{'); at != std::string::npos; at = help.find('{', at)) {
+    const std::size_t end = help.find('}', at);
+    const std::string word = can_be_shown(typed) ? typed : help.substr(at + 1, end - at - 1);
+    help.replace(at, end - at + 1, word);
+    at += word.size();
+  }
+  return help;
+}
+
 std::string option_shown(const OptionRow& row, const std::string& typed) {
   constexpr std::size_t kLongest = 110;
   std::string help = row.help.substr(0, row.help.find(". "));
@@ -306,9 +325,8 @@ std::string option_shown(const OptionRow& row, const std::string& typed) {
     if (end < help.size()) help = help.substr(0, end) + (help[end] == ';' ? "" : " ...");
   }
   if (row.value_name.empty()) return fmt::format("{}: {}", row.names.back(), help);
-  const bool has_value = !typed.empty() && typed.size() <= kLongestName &&
-                         !typed.starts_with('-') && typed.find(' ') == std::string::npos;
-  return fmt::format("{} {}: {}", row.names.back(), has_value ? typed : row.value_name, help);
+  return fmt::format("{} {}: {}", row.names.back(), can_be_shown(typed) ? typed : row.value_name,
+                     help);
 }
 
 }  // namespace penstock

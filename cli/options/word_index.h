@@ -45,5 +45,7 @@ class WordIndex {
 // "--transport NAME: gloo: processes, on CPUs (default)": what to write, and what it is.
 // With the value that was typed, where one was.
 std::string option_shown(const OptionRow& row, const std::string& typed = "");
+// "write --start {TIME}" with the value that was typed, where one was, and else "TIME".
+std::string with_value(std::string help, const std::string& typed);
 
 }  // namespace penstock

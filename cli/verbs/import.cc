@@ -219,6 +219,10 @@ Answer run_import(const Arguments& arguments, Screen screen) {
   declare(options, given);
   options.remark({"from", "source", "tool", "kind", "type"},
                  "the tool is the first word: penstock import nccl-tests all_reduce.txt");
+  options.remark({"provider", "cloud", "vendor", "platform", "catalog", "zone"},
+                 "no cloud is asked, prices are read from a file: penstock import skypilot vms.csv "
+                 "--region us-east-1 --cluster cluster.json -o priced.json, where vms.csv is "
+                 "SkyPilot's catalog (docs/importing.md)");
   options.remark({"bandwidth", "latency", "gbps", "speed", "alpha", "beta"},
                  "what a tool measured is imported; a figure of a datasheet is written into the "
                  "cluster file, under \"links\" (bandwidth_bytes_per_s: 400 Gbit/s are "

@@ -207,6 +207,14 @@ Answer run_manage(const Arguments& arguments, Screen screen) {
   options.remark({"gpus", "nodes", "machines", "hosts", "machine", "machine-file"},
                  "list the machines in the machine_file that the job file names, or let one join "
                  "while the job runs: penstock tell JOB join node4 --gpus 8");
+  options.remark(
+      {"name", "namespace", "job-name", "label", "image", "env", "file", "f", "config", "replicas",
+       "min", "max", "retries", "max-restarts", "timeout"},
+      "leave it out: the job file is all that is given: penstock manage job.json; what it can say "
+      "stands in docs/file_formats.md (penstock.job/1)");
+  options.remark({"dry-run", "dryrun", "simulate", "preview"},
+                 "penstock morph --book book.json --trace trace.csv replays how a job would fare, "
+                 "on a recording of GPUs that come and go");
   options.remark({"port", "host", "address", "listen", "bind"},
                  "the job file says it: \"address\": \"127.0.0.1:4270\"; port 0, the default, is a "
                  "free one");

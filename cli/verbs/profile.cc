@@ -396,6 +396,9 @@ Answer run_profile(const Arguments& arguments, Screen screen) {
                  outputs.resume);
   options.flag("--json", "print the result as one JSON object, with the raw table of links",
                outputs.json);
+  options.remark({"region", "zone", "account", "user", "credentials", "sso", "cloud", "provider"},
+                 "leave it out: a profile here is a measured model, and no account of a cloud: "
+                 "penstock profile gpt -o profile.json measures one, data/profiles has some");
   if (auto help = options.parse(arguments, screen)) return help_answer(*help);
   go_on_with_torch();
 
