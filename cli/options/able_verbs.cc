@@ -98,6 +98,7 @@ std::string help_of_plan(const std::string& name, const std::string& value,
     return said_by("plan", meant.help);
   }
   if (usage.find(" PLAN") != std::string::npos && !name.starts_with("--")) {
+    if (is_given && !is_digits(value)) return "";  // "-n prod"
     return "a plan file has it already; penstock schedule 1f1b -P 4 -M 8 --cost F=10ms,B=20ms "
            "replays a schedule without a plan";
   }

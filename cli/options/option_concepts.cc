@@ -82,6 +82,7 @@ constexpr std::array kConcepts{
         "script entrypoint module python command cmd exec launcher elastic standalone rdzv "
         "rendezvous master hostfile host machine-rank main-process ip port addr address backend",
         {{{"--master --ranks-here", ""},
+          {"--store", ""},
           {"--manager", ""},
           {"",
            "leave it out: no job is started here, so nothing has an address; penstock export "
@@ -111,13 +112,14 @@ constexpr std::array kConcepts{
     Concept{
         "namespace replica image container env environment volume mount label annotation secret "
         "service pod deployment restart-policy restart entrypoint shm ulimit rm detach privileged "
-        "workdir runtime platform tag tty kubeconfig slurm sbatch partition account qos gre gres "
+        "workdir runtime platform tag tty kubeconfig slurm sbatch retry retries attempt partition "
+        "account qos gre gres "
         "constraint reservation nodelist array dependency exclusive walltime cpus-per-task "
         "mem-per-cpu job-name mail email requeue nice time setup autostop disk name",
         {{{"",
-           "leave it out: no job is started here; penstock export plan.json --to megatron -o job "
-           "writes run.sh, job.sbatch and sky.yaml, in which the settings of Slurm, clouds and "
-           "containers are edited"}}}},
+           "leave it out: nothing is asked of Slurm, a cloud or a container here; penstock export "
+           "plan.json --to megatron -o job writes run.sh, job.sbatch and sky.yaml, in which their "
+           "settings are edited"}}}},
     Concept{
         "dryrun dry-run dry simulate",
         {{{"--labels",
@@ -126,30 +128,44 @@ constexpr std::array kConcepts{
     Concept{
         "yes y force auto-approve approve confirm assume-yes no-input interactive prompt overwrite "
         "clobber lock backup in-place no-verify",
-        {{{"", "leave it out: nothing is asked before it is done; -o FILE writes the file anew"}}}},
+        {{{"--output", "leave it out: nothing is asked; -o FILE writes the file anew"},
+          {"", "leave it out: nothing is asked before it is done"}}}},
     Concept{
-        "follow watch live poll wait retry retries attempt refresh",
+        "follow watch live poll wait refresh",
         {{{"--watch", ""},
+          {"--at --in",
+           "leave it out: the manager is told, and answers; penstock status job.json --watch "
+           "shows what becomes of it"},
           {"",
            "leave it out: the question is answered once; a job that runs is watched by penstock "
            "status job.json --watch"}}}},
+    Concept{"percentile quantile confidence sigma stddev std variance noise jitter trial p50 "
+            "p99",
+            {{{"--jitter --samples", ""},
+              {"",
+               "leave it out: step times are printed with their range; penstock simulate plan.json "
+               "--jitter samples steps that vary"}}}},
     Concept{
-        "percentile quantile confidence sigma stddev std variance noise jitter sample trial p50 "
-        "p99",
-        {{{"--jitter --samples", ""},
+        "step-time elapsed iteration-time time-per-step ms-per-step",
+        {{{"--measured",
+           "write --measured \"TP=4 PP=4 mbs=1 gbs=128: {14.66s}\": the layout of the run that "
+           "you measured, a colon and the time of its step"},
           {"",
-           "leave it out: step times are printed with their range; penstock simulate plan.json "
-           "--jitter samples steps that vary"}}}},
+           "one time of a step is told to a prediction, after the layout that ran: penstock "
+           "predict "
+           "config.json --device h100-sxm --layout \"TP=4 PP=4 mbs=1 gbs=128\" --measured \"TP=4 "
+           "PP=4 mbs=1 gbs=128: {14.66s}\"; the log of a run goes to penstock validate plan.json "
+           "train.log"}}}},
     Concept{
-        "throughput tflop flop mfu hfu tps speed step-time elapsed iteration-time "
+        "throughput tflop flop mfu hfu tps speed "
         "tokens-per-second samples-per-second tokens-per-sec efficiency",
         {{{"--measured",
            "speed is what is predicted; a step that you measured corrects it: --measured \"TP=4 "
            "PP=4 mbs=1 gbs=128: 14.66s\", its layout and its time"},
           {"",
-           "one time of a step is told to a prediction: penstock predict config.json --device "
-           "h100-sxm --layout \"TP=4 PP=4 mbs=1 gbs=128\" --measured \"TP=4 PP=4 mbs=1 gbs=128: "
-           "14.66s\"; the log of a run goes to penstock validate plan.json train.log"}}}},
+           "speed is what is predicted, for a plan by penstock simulate plan.json; the time of a "
+           "step that you measured goes to penstock predict ... --measured, the log of a run to "
+           "penstock validate plan.json train.log"}}}},
     Concept{
         "oom peak fit memory mem vram hbm allocated",
         {{{"--layout --pin",
@@ -266,7 +282,7 @@ std::string verb_of(const WordIndex& index) {
 // What the row says to the verb; empty where it has nothing for it.
 std::string said_of(const Concept& row, const std::string& value, const WordIndex& index) {
   for (const ConceptAnswer& answer : row.answers) {
-    if (answer.options.empty()) return std::string(answer.help);
+    if (answer.options.empty()) return with_value(std::string(answer.help), value);
     const std::vector<std::string> own = own_options(answer.options, index);
     if (own.empty()) continue;
     if (!answer.help.empty()) return with_value(std::string(answer.help), value);
@@ -312,22 +328,30 @@ std::string options_by_heading(const WordIndex& index) {
     for (const OptionRow* row : own) shown.push_back(option_shown(*row));
     return fmt::format("leave it out: penstock {} has {}", verb, joined(shown, "; and "));
   }
-  std::vector<std::pair<std::string, std::vector<std::string>>> parts;
+  struct Part {
+    std::string heading;
+    std::vector<std::string> names;
+  };
+  std::vector<Part> parts;
   for (const OptionRow* row : own) {
-    if (parts.empty() || parts.back().first != row->heading) parts.push_back({row->heading, {}});
-    parts.back().second.push_back(row->names.back());
+    std::string heading = row->heading.substr(0, row->heading.find_first_of(";("));
+    if (heading.ends_with(' ')) heading.pop_back();
+    if (parts.empty() || parts.back().heading != heading) parts.push_back({heading, {}});
+    parts.back().names.push_back(row->names.back());
   }
-  constexpr std::size_t kMostOfOne = 12;
+  constexpr std::size_t kMostParts = 4, kMostOfOne = 12;
   const std::size_t most = parts.size() == 1 ? kMostOfOne : kMostNames;
   std::vector<std::string> shown;
-  for (auto& [heading, names] : parts) {
-    const bool has_more = names.size() > most;
-    if (has_more) names.resize(most);
-    const std::string list = joined(names, ", ") + (has_more ? ", ..." : "");
-    shown.push_back(parts.size() == 1 ? list : fmt::format("{} ({})", heading, list));
+  for (Part& part : parts) {
+    if (shown.size() == kMostParts) break;
+    const bool has_more = part.names.size() > most;
+    if (has_more) part.names.resize(most);
+    const std::string list = joined(part.names, ", ") + (has_more ? ", ..." : "");
+    shown.push_back(parts.size() == 1 ? list : fmt::format("{}: {}", part.heading, list));
   }
-  return fmt::format("leave it out: nothing here is called so; penstock {} has {}", verb,
-                     joined(shown, "; "));
+  return fmt::format(
+      "nothing here is called so: penstock {} has {} (penstock {} --help explains all)", verb,
+      joined(shown, "; "), verb);
 }
 
 }  // namespace penstock

@@ -65,6 +65,7 @@ constexpr std::array kOtherNames{
     OtherName{{"out", "outfile", "output-file", "save"}, {{kOutput}}},
     OtherName{{"trainer", "framework"}, {{kFor, {"--to", ""}}}},
     OtherName{{"trainer", "framework"}, {{{"--as", ""}}}},
+    OtherName{{"slurm-nodes", "slurm-nnodes"}, {{{"--nodes", ""}}}},
     OtherName{{"target"}, {{{"--to", ""}, kFor}}},
     OtherName{{"for"}, {{{"--to", ""}, {"--as", ""}}}},
     OtherName{{"format"}, {{{"--to", ""}}}},
@@ -140,6 +141,13 @@ constexpr std::array kRemarks{
            "which one? --global-batch N is the batch of a replica times DP; --pin mbs=N, the "
            "micro-batch of one GPU",
            "--pin"},
+    Remark{{"html", "page", "open", "browser", "view"},
+           "write -o report.html, a page that a browser opens",
+           "--scaling"},
+    Remark{{"partition", "account", "time", "walltime", "qos", "gres", "constraint"},
+           "leave it out: nothing is started; the launch file is judged as it is, with --gpus N "
+           "where it does not say how many there are",
+           "--exit-zero"},
     Remark{{"html", "open", "browser", "show", "view"},
            "penstock report plan.json -o report.html writes a page; open it in a browser"},
     Remark{{"perfetto", "chrome", "chrome-trace"},
@@ -487,7 +495,7 @@ constexpr std::array kRemarks{
            "stages are cut so that the slowest is as fast as possible; penstock predict --layout "
            "\"... cuts=..\" takes given cuts",
            "--pin"},
-    Remark{{"ranks", "num-ranks", "n-ranks", "processes", "nprocs"},
+    Remark{{"ranks", "num-ranks", "n-ranks", "processes", "nprocs", "ntasks", "tasks"},
            "--gpus N counts the ranks of all nodes",
            "--pin"},
     Remark{{"mermaid", "dot", "graphviz", "tikz", "ascii-art", "gnuplot", "matplotlib", "excel"},
@@ -537,7 +545,7 @@ constexpr std::array kRemarks{
            "a gpt, bert, mlp or t5 has --layers, --hidden, --heads, --feed-forward and "
            "--vocabulary N; of another model the sizes are in its config.json",
            "--micro-batch-sizes"},
-    Remark{{"packing", "pack", "packed", "varlen", "documents", "lengths"},
+    Remark{{"packing", "pack", "packed", "sample-packing", "varlen", "documents", "lengths"},
            "penstock dynamic MODEL --lengths FILE --cluster FILE plans for samples of different "
            "lengths, also packed (--pack)",
            "--global-batch"},

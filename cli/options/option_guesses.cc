@@ -156,7 +156,7 @@ enum Weight {
   kPlanTakes = 60,     // plan has it, and this verb is near to plan
   kConcept = 65,       // it is about something that is known
   kAbout = 70,         // names or helps share its words
-  kConcepts = 75,      // its several words are about something that is known
+  kConceptWords = 75,  // its several words are about something that is known
   kTrainerFlag = 80,   // a trainer has it
   kPlanned = 90,       // plan has it, and this verb takes a plan or asks the same
   kPartOfMany = 100,   // a part of a compound name, where a plan is asked for
@@ -265,7 +265,7 @@ class Guesses {
     const auto meant = concept_meant(typed_, value_, index_);
     if (!meant) return;
     const bool has_several = plain_.find_first_of("-.") != std::string::npos;
-    add(!meant->is_whole ? kConceptPart : has_several ? kConcepts : kConcept, meant->help);
+    add(!meant->is_whole ? kConceptPart : has_several ? kConceptWords : kConcept, meant->help);
   }
 
   void guess_by_other_verbs() {

@@ -232,6 +232,19 @@ std::string with_other_model(const UnreadOption& option, const Arguments& read,
                      command_of(usage.substr(0, usage.find(' ')), words));
 }
 
+// "validate plan.json --log train.log": the second argument without a name.
+std::string with_run(const UnreadOption& option, const Arguments& read, const Asked& asked) {
+  const bool has_first = !read.empty() && !read.front().starts_with('-');
+  const bool has_second = read.size() > 1 && !read[1].starts_with('-');
+  if (!option.help.starts_with("RUN ") || option.value.empty() || !has_first || has_second)
+    return "";
+  Arguments words = read;
+  words.insert(words.begin() + 1, option.value);
+  const std::string& usage = asked.index().usage();
+  return "RUN is the argument without a name: " +
+         command_of(usage.substr(0, usage.find(' ')), words);
+}
+
 // "train.py --plan plan.json": what stands in the plan's place is no file of plans.
 std::string with_other_plan(const UnreadOption& option, const Arguments& read, const Asked& asked) {
   const bool has_first = !read.empty() && !read.front().starts_with('-');
@@ -250,6 +263,7 @@ std::string with_command(const UnreadOption& option, const Arguments& read, cons
   const std::size_t at = option.help.find(kNameless);
   if (std::string other = with_other_model(option, read, asked); !other.empty()) return other;
   if (std::string other = with_other_plan(option, read, asked); !other.empty()) return other;
+  if (std::string command = with_run(option, read, asked); !command.empty()) return command;
   const bool has_first = !read.empty() && !read.front().starts_with('-');
   if (at == std::string::npos || option.value.empty() || has_first) return option.help;
   const std::string& usage = asked.index().usage();
@@ -299,6 +313,46 @@ std::string lines_of(const std::vector<UnreadOption>& unread) {
   return out;
 }
 
+// What the usage of a search requires and nobody typed: told as well, so that it is not found out
+// only by the next try.
+std::string missing_beside(const std::vector<UnreadOption>& unread, const Arguments& read,
+                           const Asked& asked) {
+  struct Needed {
+    std::string_view option, example;
+    std::array<std::string_view, 3> instead;
+  };
+  constexpr std::array kNeeded{Needed{"--device", "h100-sxm", {"--cluster"}},
+                               Needed{"--gpus", "64", {"--cluster", "--nodes"}},
+                               Needed{"--global-batch", "512", {"--global-batch-tokens"}}};
+  const std::string& usage = asked.index().usage();
+  if (!usage.starts_with("plan ") && !usage.starts_with("compare ")) return "";
+  const bool has_first = !read.empty() && !read.front().starts_with('-');
+  if (has_first && !format_of_file(read.front()).empty()) return "";  // a profile has its own needs
+  std::vector<std::string> names, words;
+  for (const Needed& needed : kNeeded) {
+    const auto is_typed = [&](std::string_view option) {
+      return !option.empty() &&
+             (std::find(read.begin(), read.end(), option) != read.end() ||
+              std::any_of(read.begin(), read.end(),
+                          [&](const std::string& word) {
+                            return word.starts_with(std::string(option) + '=');
+                          }) ||
+              std::any_of(unread.begin(), unread.end(), [&](const UnreadOption& each) {
+                return each.name == option || each.help.find(option) != std::string::npos;
+              }));
+    };
+    if (is_typed(needed.option) ||
+        std::any_of(needed.instead.begin(), needed.instead.end(), is_typed)) {
+      continue;
+    }
+    names.emplace_back(needed.option);
+    words.push_back(fmt::format("{} {}", needed.option, needed.example));
+  }
+  if (names.empty()) return "";
+  return fmt::format("\nerror: {}: missing\nhelp: add {}, for example {}", joined(names, ", "),
+                     names.size() == 1 ? "it" : "them", joined(words, " "));
+}
+
 }  // namespace
 
 bool is_off(const std::string& value) {
@@ -330,7 +384,7 @@ void refuse_options(const std::vector<UnreadOption>& unread, const Arguments& re
   if (is_one && names.size() == 1) {
     refuse_option(names.front(),
                   with_whole_layout(with_command(unread.front(), read, asked), read) +
-                      given_as_well(unread.front(), read));
+                      given_as_well(unread.front(), read) + missing_beside(unread, read, asked));
   }
   std::vector<std::string> quoted;
   constexpr std::size_t kMostNames = 8;
@@ -347,8 +401,9 @@ void refuse_options(const std::vector<UnreadOption>& unread, const Arguments& re
   } else if (!command.empty() && !is_one) {
     help += "\nhelp: together: " + command;
   }
-  throw_bad_input(fmt::format("unknown options {}{}{}", joined(quoted, ", "),
-                              names.size() > kMostNames ? ", ..." : "", help));
+  throw_bad_input(fmt::format("unknown options {}{}{}{}", joined(quoted, ", "),
+                              names.size() > kMostNames ? ", ..." : "", help,
+                              missing_beside(unread, read, asked)));
 }
 
 }  // namespace penstock

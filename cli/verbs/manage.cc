@@ -209,7 +209,7 @@ Answer run_manage(const Arguments& arguments, Screen screen) {
                  "while the job runs: penstock tell JOB join node4 --gpus 8");
   options.remark(
       {"name", "namespace", "job-name", "label", "image", "env", "file", "f", "config", "replicas",
-       "min", "max", "retries", "max-restarts", "timeout"},
+       "min", "max", "retries", "timeout"},
       "leave it out: the job file is all that is given: penstock manage job.json; what it can say "
       "stands in docs/file_formats.md (penstock.job/1)");
   options.remark({"dry-run", "dryrun", "simulate", "preview"},

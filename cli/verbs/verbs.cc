@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -130,6 +131,18 @@ Arguments with_choices(const std::string& verb, const Arguments& rest) {
   return are_pairs ? Arguments{rest[0], "--why-not", joined(pairs, ",")} : rest;
 }
 
+// "--Device h100-sxm": every option is written in small letters.
+Arguments with_small_names(Arguments words) {
+  for (std::string& word : words) {
+    if (!word.starts_with("--")) continue;
+    const auto end =
+        word.begin() + static_cast<std::ptrdiff_t>(std::min(word.find('='), word.size()));
+    std::transform(word.begin(), end, word.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  }
+  return words;
+}
+
 // "did you mean 'plan'?", and the whole command where that verb takes all of it.
 std::string with_command(const std::string& help, const Arguments& arguments) {
   constexpr std::string_view kMeant = "did you mean '";
@@ -138,7 +151,8 @@ std::string with_command(const std::string& help, const Arguments& arguments) {
                       help.compare(end, std::string::npos, "'?") == 0;
   if (!is_one || arguments.size() < 2) return help;
   const std::string verb = help.substr(begin, end - begin);
-  const Arguments rest = with_choices(verb, {arguments.begin() + 1, arguments.end()});
+  const Arguments rest =
+      with_small_names(with_choices(verb, {arguments.begin() + 1, arguments.end()}));
   if (std::string placed = placed_command(verb, rest); !placed.empty()) return help + ' ' + placed;
   if (verb_takes(verb, rest)) return help + " write " + command_of(verb, rest);
   const Verb* found = find_verb(verb);
