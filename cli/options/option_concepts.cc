@@ -56,7 +56,7 @@ constexpr std::array kConcepts{
     Concept{
         "skip-first skip discard warmup warm drop burn-in first",
         {{{"--tolerance-percent", "write --warm-up {N}, the steps to ignore at the beginning"}}}},
-    Concept{"first last head tail limit row page offset all entry top",
+    Concept{"first last head tail limit row page offset all entry",
             {{{"--top", ""}, {"", "leave it out: all there is is printed; | head shortens it"}}}},
     Concept{"count number amount quantity how-many replica",
             {{{"--gpus", ""},
@@ -259,7 +259,7 @@ double share_of(const Concept& row, const std::string& whole,
     return std::find(own.begin(), own.end(), word) != own.end();
   };
   if (has(whole)) return 1.0;
-  if (words.empty()) return 0.0;
+  if (whole.starts_with("min-") || whole.starts_with("max-")) return 0.0;  // a bound of it
   const auto count = std::count_if(words.begin(), words.end(), has);
   return static_cast<double>(count) / static_cast<double>(words.size());
 }
@@ -350,8 +350,9 @@ std::string options_by_heading(const WordIndex& index) {
     shown.push_back(parts.size() == 1 ? list : fmt::format("{}: {}", part.heading, list));
   }
   return fmt::format(
-      "nothing here is called so: penstock {} has {} (penstock {} --help explains all)", verb,
-      joined(shown, "; "), verb);
+      "nothing here is called so, leave it out: penstock {} has {} (penstock {} --help explains "
+      "all)",
+      verb, joined(shown, "; "), verb);
 }
 
 }  // namespace penstock

@@ -103,6 +103,7 @@ std::string help_for_assigned(const WordIndex& index, const std::string& value) 
 // degrees such as "TP=8 PP=4".
 std::string help_for_kind_of_value(const WordIndex& index, const std::string& value) {
   if (value.empty() || value.starts_with('-')) return "";
+  if (std::string own = help_for_assigned(index, value); !own.empty()) return own;
   const std::string key = key_called(value.substr(0, std::min(value.find('='), value.size())));
   if (value.find('=') != std::string::npos && !key.empty()) {
     for (const OptionRow& row : index.rows()) {
@@ -112,7 +113,6 @@ std::string help_for_kind_of_value(const WordIndex& index, const std::string& va
     }
   }
   const std::string word = plain_word(value);
-  if (std::string own = help_for_assigned(index, value); !own.empty()) return own;
   // A name of what is written says where it goes.
   for (const auto& [end, option] :
        {std::pair{".csv", "--csv"}, std::pair{".svg", "--output"}, std::pair{".png", "--output"},
@@ -217,7 +217,7 @@ class Guesses {
     }
     // Where a trainer's settings are given, a file that has them says more than the option's name.
     if (is_launch_file(value_)) {
-      add(is_planned_ || asked_.has("--as") ? kLaunchFile : kFilter,
+      add(is_planned_ || asked_.has("--as") ? kLaunchFile : kConcept + 1,
           help_for_launch_file(value_, asked_.known));
     }
     add(kValue, help_for_kind_of_value(index_, value_));

@@ -313,6 +313,11 @@ std::string lines_of(const std::vector<UnreadOption>& unread) {
   return out;
 }
 
+// Whether it says to write that option; a list of all options says nothing of it.
+bool is_about(const std::string& help, std::string_view option) {
+  return help.find(option) != std::string::npos && !help.starts_with("nothing here");
+}
+
 // What the usage of a search requires and nobody typed: told as well, so that it is not found out
 // only by the next try.
 std::string missing_beside(const std::vector<UnreadOption>& unread, const Arguments& read,
@@ -338,7 +343,7 @@ std::string missing_beside(const std::vector<UnreadOption>& unread, const Argume
                             return word.starts_with(std::string(option) + '=');
                           }) ||
               std::any_of(unread.begin(), unread.end(), [&](const UnreadOption& each) {
-                return each.name == option || each.help.find(option) != std::string::npos;
+                return each.name == option || is_about(each.help, option);
               }));
     };
     if (is_typed(needed.option) ||

@@ -71,11 +71,12 @@ struct MorphOptions {
     options.remark({"hours", "days", "duration", "length", "horizon", "until", "from", "begin",
                     "end", "window", "time"},
                    "the whole recording is replayed: for a part of it, cut the rows of the CSV");
-    options.remark({"min", "max", "min-gpus", "max-gpus", "min-nodes", "max-nodes", "min-replicas",
-                    "max-replicas"},
-                   "the book has a plan for each number of GPUs, the recording says when how many "
-                   "there are: penstock plan ... --gpus 8..64 -o book.json, then penstock morph "
-                   "--book book.json --trace trace.csv");
+    options.remark(
+        {"min", "max", "min-gpus", "max-gpus", "min-nodes", "max-nodes", "min-replicas",
+         "max-replicas"},
+        "the recording says when how many GPUs there are, the book has a plan for each "
+        "number: penstock plan ... --gpus 8..64 -o book.json, then penstock morph --book "
+        "book.json --trace trace.csv");
     options.remark({"nodes", "machines", "lose", "lost", "loss", "failures", "spot", "events"},
                    "the recording says when how many GPUs there are (--trace CSV); for fixed "
                    "numbers write one: a first line time_s,gpus, then a line such as 0,64 for "
