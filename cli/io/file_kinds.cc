@@ -46,6 +46,23 @@ constexpr std::array kEndings{
         "of GPUs what penstock morph --book book.json --trace {} does"},
     Row{{".ipynb"}, "a notebook", "notebooks are not read"},
     Row{{".html", ".svg", ".png", ".pdf"}, "a picture or a page", "open it in a browser"},
+    Row{{".nsys-rep", ".qdrep", ".ncu-rep", ".sqlite"},
+        "a file of another tool",
+        "what Nsight records is not read; the log of a run, or a folder with the JSON traces of "
+        "PyTorch's profiler, comes after its plan: penstock validate plan.json traces"},
+    Row{{".tf", ".tfvars", ".hcl", "Dockerfile", "Makefile", "requirements.txt", "environment.txt",
+         ".ini", ".cfg", ".conf", ".env"},
+        "a file of another tool",
+        "it starts no training; penstock check train.sh judges what does: a script of Megatron-LM "
+        "or verl, a TOML of torchtitan, DeepSpeed's JSON"},
+};
+
+// Parts of a name, wherever they stand.
+constexpr std::array kParts{
+    Row{{"tfevents", "wandb", "mlruns", "tensorboard"},
+        "a file of another tool",
+        "what TensorBoard, Weights & Biases and MLflow keep is not read; the log of a run is, the "
+        "text that the trainer printed: penstock validate plan.json train.log"},
 };
 
 constexpr std::array kKeys{
@@ -85,6 +102,12 @@ FileKind kind_of_text(const std::string& path, std::string_view text) {
   for (const Row& row : kEndings) {
     for (const std::string_view end : row.marks) {
       if (!end.empty() && path.ends_with(end)) return kind_in(row, path);
+    }
+  }
+  for (const Row& row : kParts) {
+    for (const std::string_view part : row.marks) {
+      const bool is_in = !part.empty() && path.find(part) != std::string::npos;
+      if (is_in && !path.ends_with(".json")) return kind_in(row, path);
     }
   }
   if (text.starts_with("#!")) return kind_in(kEndings.front(), path);

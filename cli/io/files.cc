@@ -147,30 +147,38 @@ std::string place_of(std::string_view found, std::string_view wanted, const std:
   const FileKind kind = is_model ? kind_of_text(path, "") : FileKind{};
   const bool is_launch = kind.words == "a script" || kind.words == "a configuration";
   const bool is_question = is_model && std::count(path.begin(), path.end(), ' ') > 2;
+  const bool is_foreign = kind_of_text(path, "").words == "a file of another tool";
   std::string help =
       kind.words == "a file of weights" ? std::string(kind.use) + "; give that file"
+      : is_foreign                      ? std::string(kind_of_text(path, "").use) +
+                         (is_model ? "; a model is described by its config.json" : "")
       : is_launch   ? std::string(kind.use) + "; a model is described by its config.json"
       : is_question ? "a question is asked with options: penstock plan config.json --device "
                       "h100-sxm --gpus 64 --global-batch 512 --tokens 2T --usd-per-gpu-hour "
                       "2.5 prints the best plan, the days and the price"
                     : "";
-  if (help.empty())
+  const bool is_remote = path.find("://") != std::string::npos;
+  if (help.empty() && !is_remote) {
     help = near_file(path, wanted != kText, is_model,
-                     wanted.starts_with("penstock.") && !is_model ? wanted : "");
+                     is_model                          ? kProfile
+                     : wanted.starts_with("penstock.") ? wanted
+                                                       : "");
+  }
   const auto slashes = std::count(path.begin(), path.end(), '/');
   const bool is_hub_name = (slashes == 1 || (slashes == 0 && name.extension().empty())) &&
                            name.extension() != ".json" && !path.starts_with('.') &&
                            !path.starts_with('/') && is_model;
-  if (help.empty() && wanted == kText && path.find("://") != std::string::npos) {
+  if (help.empty() && is_remote && !is_model) {
     help = "nothing is fetched over the network: download it and give that file";
   }
   if (const ShippedModels shipped =
           help.empty() && is_model ? shipped_models(path) : ShippedModels{};
-      !shipped.paths.empty()) {
-    help = fmt::format("{} {} it; of other models download the config.json and give that file",
+      !shipped.paths.empty() && (shipped.is_it || !is_remote)) {
+    help = fmt::format("{}{} {} it; of other models download the config.json and give that file",
+                       is_hub_name || is_remote ? "nothing is fetched over the network; " : "",
                        shipped.paths, shipped.is_it ? "describes" : "may describe");
   }
-  if (help.empty() && (is_hub_name || path.find("://") != std::string::npos)) {
+  if (help.empty() && (is_hub_name || is_remote)) {
     help =
         "models are not fetched over the network: download the model's config.json and give "
         "that file";

@@ -131,6 +131,9 @@ std::string near_file(const std::string& path, bool is_json, bool takes_folder,
     if (!did_you_mean(typed.stem().string(), {other.stem().string()}).starts_with(kFound)) {
       return false;
     }
+    // "train.log" is no "train_is_text.json": of another kind it has the same name at least.
+    const bool is_of_kind = !kind_of_text(typed.string(), "").words.empty();
+    if (is_json && is_of_kind && typed.stem() != other.stem()) return false;
     std::error_code error;
     if (fs::is_directory(other, error)) {
       return takes_folder && fs::exists(other / "config.json", error);

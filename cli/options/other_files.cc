@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <initializer_list>
 #include <limits>
+#include <sstream>
 #include <string_view>
 #include <system_error>
 
@@ -18,7 +19,10 @@
 #include "cli/io/shell_word.h"
 #include "cli/options/able_verbs.h"
 #include "cli/options/field_words.h"
+#include "cli/options/files_of_verb.h"
 #include "cli/options/options_entry.h"
+#include "cli/options/typed_files.h"
+#include "cli/options/whole_command.h"
 #include "core/files/format.h"
 #include "core/files/plan_format.h"
 #include "core/values/error.h"
@@ -32,14 +36,9 @@ constexpr std::string_view kClusterFormat = "penstock.cluster/",
 // A config.json or a profile.
 bool is_model(const std::string& path) {
   std::error_code error;
-  if (!path.ends_with(".json") || !std::filesystem::is_regular_file(path, error)) return false;
-  const std::string format = format_of_file(path);
-  if (!format.empty()) return format.starts_with(kProfileFormat);
-  constexpr std::uintmax_t kLargest = 1U << 20U;
-  if (std::filesystem::file_size(path, error) > kLargest) return false;
-  const std::string text = read_file(path);
-  return text.find("\"model_type\"") != std::string::npos ||
-         text.find("\"hidden_size\"") != std::string::npos;
+  const FileRole role = role_of(path);
+  return (role == FileRole::kModel || role == FileRole::kProfile) &&
+         std::filesystem::is_regular_file(path, error);
 }
 
 // The model in this folder, where there is one of the usual name.
@@ -88,6 +87,19 @@ Arguments with_cluster_apart(const Arguments& arguments) {
   return words;
 }
 
+// "plan cluster.json --model config.json": with the options that the verb takes.
+std::string command_with_cluster(const std::string& verb, const std::string& model,
+                                 const Arguments& arguments) {
+  const Arguments models = typed_files(arguments).models;
+  Arguments words{models.empty() ? model : models[0]}, others = arguments;
+  others.erase(others.begin());
+  std::erase_if(others, [&](const std::string& word) { return word == words[0]; });
+  words.insert(words.end(), {"--cluster", arguments.front()});
+  const Arguments taken = options_taken(verb, words[0], others);
+  words.insert(words.end(), taken.begin(), taken.end());
+  return whole_command(verb, words);
+}
+
 // "plan cluster.json --cluster config.json", "plan cluster.json --gpus 8".
 [[noreturn]] void refuse_cluster(const std::string& verb, const Arguments& arguments) {
   const std::string& cluster = arguments.front();
@@ -100,7 +112,7 @@ Arguments with_cluster_apart(const Arguments& arguments) {
   const bool is_model_behind = words.size() > 1 && is_model(words[1]);
   if (is_model_behind) words.erase(words.begin());
   const auto read = read_by_verb(verb, words);
-  if (!read) throw_bad_input(what + command_of(verb, {model, "--cluster", cluster}) + " ...");
+  if (!read) throw_bad_input(what + command_with_cluster(verb, model, arguments));
   const std::string* other = value_of(*read, {"--cluster"});
   if (!is_model_behind) words.front() = other != nullptr && is_model(*other) ? *other : model;
   if (other == nullptr) {
@@ -177,6 +189,12 @@ std::string command_for_its_model(const std::string& verb, Arguments arguments) 
 
 [[noreturn]] void refuse_plan(const std::string& verb, const Arguments& arguments) {
   const std::string& path = arguments.front();
+  if (const Arguments plans = plans_or_json(arguments); verb == "compare" && plans.size() > 1) {
+    throw_bad_input(fmt::format(
+        "{0}: this is a plan, and a model belongs here\nhelp: {1} shows these plans on one page; "
+        "penstock plan config.json ... --baseline {0} compares it with the best plan of that model",
+        path, whole_command("report", plans)));
+  }
   std::string help =
       verb == "compare"
           ? fmt::format(
@@ -193,30 +211,115 @@ std::string command_for_its_model(const std::string& verb, Arguments arguments) 
 
 // "explain config.json --gpus 128": the plan that is asked about has to be made first.
 void refuse_model(const std::string& verb, const Arguments& arguments) {
-  if (arguments.size() < 2 || !is_model(arguments.front())) return;
-  const auto read = read_by_verb("plan", arguments);
-  if (!read) return;
-  Arguments words = arguments;
-  const auto add = [&](std::initializer_list<std::string_view> options, const char* value) {
-    if (value_of(*read, options) == nullptr) {
-      words.insert(words.end(), {std::string(*options.begin()), value});
-    }
-  };
+  if (!is_model(arguments.front())) return;
   const bool is_profile = format_of_file(arguments.front()).starts_with(kProfileFormat);
-  if (is_profile) {
-    add({"--cluster"}, "cluster.json");
-  } else if (value_of(*read, {"--cluster"}) == nullptr) {
-    add({"--device"}, "h100-sxm");
-    add({"--gpus", "--nodes"}, "64");
+  throw_bad_input(fmt::format("{}: this is {}, and a plan belongs here\nhelp: {}",
+                              arguments.front(), is_profile ? "a profile" : "a model's config.json",
+                              help_for_plan_first(verb, arguments)));
+}
+
+// "plan config.json,cluster.json", "explain a.json,b.json": files are words of their own.
+void refuse_joined(const std::string& verb, const Arguments& arguments) {
+  const std::string& word = arguments.front();
+  std::error_code error;
+  if (word.find(',') == std::string::npos || std::filesystem::exists(word, error)) return;
+  Arguments files;
+  std::istringstream parts(word);
+  for (std::string part; std::getline(parts, part, ',');) {
+    if (!part.empty()) files.push_back(part);
   }
-  add({"--global-batch", "--global-batch-tokens"}, "512");
-  const std::string* written = value_of(*read, {"--output"});
-  if (written == nullptr) words.insert(words.end(), {"-o", "plan.json"});
-  throw_bad_input(fmt::format(
-      "{}: this is {}, and a plan belongs here\nhelp: make a plan from it: "
-      "{}; then penstock {} {}",
-      arguments.front(), is_profile ? "a profile" : "a model's config.json",
-      command_of("plan", words), verb, shell_word(written == nullptr ? "plan.json" : *written)));
+  if (files.empty() || !std::all_of(files.begin(), files.end(), [](const std::string& file) {
+        return role_of(file) != FileRole::kNone;
+      })) {
+    return;
+  }
+  const TypedFiles typed = typed_files(files);
+  Arguments words;
+  const bool has_cluster = typed.models.size() == 1 && typed.clusters.size() == 1;
+  if (has_cluster) {
+    words = {typed.models[0], "--cluster", typed.clusters[0]};
+  } else if (verb == "report" || verb == "validate") {
+    words = files;
+  } else {
+    words = {files[0]};
+  }
+  const bool is_one = words.size() == 1;
+  words.insert(words.end(), arguments.begin() + 1, arguments.end());
+  throw_bad_input(fmt::format("'{}': a comma joins no files\nhelp: {}: {}", word,
+                              files.size() == 1 ? "leave it out"
+                              : is_one          ? "one file at a time"
+                                                : "write them as words of their own",
+                              whole_command(verb, words)));
+}
+
+// "explain bubble", "explain deployment.spec": a word and no file.
+std::string help_for_word(const std::string& word) {
+  constexpr std::string_view kOfWords =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_. ";
+  const bool is_word = word.find_first_not_of(kOfWords) == std::string::npos &&
+                       !word.ends_with(".json") && kind_of_text(word, "").words.empty();
+  if (!is_word || !near_file(word, true, false, kPlanFormat).empty()) return "";
+  return "it is no plan file, and a plan is explained here: penstock explain plan.json says what "
+         "limits it; what words mean stands in docs/glossary.md, keys of files in "
+         "docs/file_formats.md, and penstock VERB --help explains the options of a verb";
+}
+
+// "check job", where nobody exported one.
+std::string help_for_folder(const Arguments& arguments) {
+  std::string folder = arguments.front();
+  while (folder.ends_with('/')) folder.pop_back();
+  const bool is_file =
+      folder.find('.') != std::string::npos || !kind_of_text(folder, "").words.empty();
+  if (is_file || folder.empty()) return "";
+  const std::string near = near_file(folder, false, false);
+  return fmt::format("{}there is no such folder; {} -o {} makes one, and {} judges the files in it",
+                     near.find('\'' + folder + '.') == std::string::npos ? "" : near + " ",
+                     "penstock export plan.json --to megatron", shell_word(folder),
+                     command_of("check", arguments));
+}
+
+// The same of one that is there.
+void refuse_script_or_log(const std::string& verb, const Arguments& arguments) {
+  const FileRole role = role_of(arguments.front());
+  const std::string words(kind_of_text(arguments.front(), "").words);
+  const bool is_one = role == FileRole::kScript || role == FileRole::kLog;
+  if (!is_one || words.empty() || verb == "profile") return;
+  if (const std::string help = help_for_files(verb, arguments); !help.empty()) {
+    throw_bad_input(fmt::format("{}: this is not a JSON file, but {}\nhelp: {}", arguments.front(),
+                                words, help));
+  }
+}
+
+// "trace train.py --plan plan.json": the plan has no option.
+void refuse_named_plan(const std::string& verb, const Arguments& arguments) {
+  const auto option = std::find(arguments.begin(), arguments.end(), "--plan");
+  const bool is_plan = arguments.end() - option > 1 && role_of(*(option + 1)) == FileRole::kPlan;
+  if (!is_plan || role_of(arguments.front()) != FileRole::kScript) return;
+  Arguments words{*(option + 1)};
+  words.insert(words.end(), arguments.begin() + 1, option);
+  words.insert(words.end(), option + 2, arguments.end());
+  throw_bad_input(
+      fmt::format("{}: no script is run or recorded here\nhelp: the plan comes first: {}",
+                  arguments.front(), whole_command(verb, words)));
+}
+
+// "predict job/run.sh", "trace train.log", which nobody finds: the name says what it would be.
+void refuse_missing(const std::string& verb, const std::string& takes, const Arguments& arguments) {
+  const FileRole role = role_of(arguments.front());
+  std::error_code error;
+  const std::string& path = arguments.front();
+  if (path == "-" || verb == "profile" || std::filesystem::exists(path, error)) return;
+  const std::string_view wanted = takes == "PLAN" ? kPlanFormat : kProfileFormat;
+  if (role == FileRole::kScript && !near_file(path, true, false, wanted).empty()) return;
+  const bool is_named = role == FileRole::kScript || role == FileRole::kLog;
+  const std::string help = is_named            ? help_for_files(verb, arguments)
+                           : verb == "explain" ? help_for_word(arguments.front())
+                           : verb == "check"   ? help_for_folder(arguments)
+                                               : "";
+  if (help.empty()) return;
+  throw Error(ErrorKind::kMissingResource,
+              fmt::format("{}: cannot read this file: No such file or directory\nhelp: {}",
+                          arguments.front(), help));
 }
 
 }  // namespace
@@ -225,6 +328,10 @@ void refuse_other_file(const std::string& usage, const Arguments& arguments) {
   refuse_file_as_tool(usage, arguments);
   if (arguments.empty() || arguments[0].starts_with('-')) return;
   const std::string& path = arguments[0];
+  refuse_joined(usage.substr(0, usage.find(' ')), arguments);
+  if (first_argument(usage) == "PLAN")
+    refuse_named_plan(usage.substr(0, usage.find(' ')), arguments);
+  refuse_missing(usage.substr(0, usage.find(' ')), first_argument(usage), arguments);
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error)) return;
   const std::string verb = usage.substr(0, usage.find(' ')), takes = first_argument(usage),
@@ -243,6 +350,7 @@ void refuse_other_file(const std::string& usage, const Arguments& arguments) {
   if (is_planned && format.starts_with("penstock.") && !format.starts_with(kProfileFormat)) {
     expect_profile(load_json(path).value, path);  // a book, a job file: before what is missing
   }
+  refuse_script_or_log(verb, arguments);
   const bool is_other_file = format.empty() && !path.ends_with(".json") &&
                              !kind_of_text(path, "").words.empty() && verb != "profile";
   if (takes == "PLAN" && verb != "report" && verb != "trace" && !is_plan_format(format)) {

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <functional>
 #include <set>
+#include <sstream>
 #include <system_error>
 
 #include <fmt/format.h>
@@ -20,6 +21,7 @@
 #include "cli/options/able_verbs.h"
 #include "cli/options/environment_words.h"
 #include "cli/options/field_words.h"
+#include "cli/options/moved_words.h"
 #include "cli/options/option_readings.h"
 #include "cli/options/options_entry.h"
 #include "cli/options/parse.h"
@@ -27,6 +29,8 @@
 #include "cli/options/placed_words.h"
 #include "cli/options/schedule_spelled.h"
 #include "cli/options/trainer_called.h"
+#include "cli/options/typed_files.h"
+#include "cli/options/whole_command.h"
 #include "core/files/plan_format.h"
 #include "report/words.h"
 #include "trainers/trainer_table.h"
@@ -277,8 +281,9 @@ std::string Options::help_for_number(const Arguments& own, const std::string& wo
                        has_second ? left[1] : "8");
   }
   if (has("--why-not")) {
-    return "a file holds one plan; another one of the answer is asked for by what it is: "
-           "--why-not TP=8,PP=4";
+    return fmt::format(
+        "a file holds one plan; another row of the answer is asked for by what stands in it: {}",
+        command_of(usage_.substr(0, usage_.find(' ')), {own[0], "--why-not", "TP=8,PP=4"}));
   }
   return "";
 }
@@ -384,6 +389,41 @@ std::string Options::help_for_second_model(const Arguments& own, const std::stri
   return "a cluster follows its option: " + command_of(verb, words);
 }
 
+namespace {
+
+// "plan data/models/*.json": one of them, with the options.
+std::string help_for_many(const std::string& usage, Arguments own, const Arguments& surplus) {
+  for (const std::string& word : surplus) own.erase(std::find(own.begin(), own.end(), word));
+  return "one model is planned at a time; a cluster file follows --cluster: " +
+         whole_command(usage.substr(0, usage.find(' ')), own);
+}
+
+// "export plan.json deepspeed_config.yaml": the trainer that the name says, or an example.
+std::string help_for_trainers_file(Arguments own, const std::string& word) {
+  std::string name = plain_word(std::filesystem::path(word).stem().string()), trainer = "megatron";
+  std::replace(name.begin(), name.end(), '-', ' ');
+  std::istringstream parts(name);
+  for (std::string part; parts >> part;) {
+    if (find_trainer(trainer_called(part)) != nullptr) trainer = trainer_called(part);
+  }
+  own.erase(std::find(own.begin(), own.end(), word));
+  if (std::find(own.begin(), own.end(), "--to") == own.end()) {
+    own.insert(own.end(), {"--to", trainer});
+  }
+  return fmt::format(
+      "no file of a trainer is read; one is named (--to pytorch, torchtitan, megatron, deepspeed "
+      "...: penstock export --help), and its files are written into a folder: {}",
+      whole_command("export", own));
+}
+
+// "manage start plan.json": a job file names a book, and no plan.
+constexpr const char* kJobOfBook =
+    "a job file (penstock.job/1) belongs here, which names a book of plans: penstock manage "
+    "job.json; data/jobs/two_machines.json is one to copy, and penstock plan ... --gpus 8..64 -o "
+    "book.json writes a book";
+
+}  // namespace
+
 // "manage start job.json": a word before the only argument, as tools with subcommands have it.
 std::string Options::help_for_subcommand(const Arguments& own, const std::string& word) const {
   const auto places = std::count_if(entries_.begin(), entries_.end(),
@@ -392,6 +432,9 @@ std::string Options::help_for_subcommand(const Arguments& own, const std::string
                        schedule_spelled(own[0]).empty() && !is_there(own[0]) &&
                        find_trainer(trainer_called(own[0])) == nullptr;
   if (places != 1 || !is_word || own[0] == word || !looks_like_file(word)) return "";
+  if (usage_.starts_with("manage ") && role_of(word) == FileRole::kPlan) {
+    return fmt::format("leave '{}' out; {}", own[0], kJobOfBook);
+  }
   return fmt::format(
       "leave '{}' out: {}", own[0],
       command_of(usage_.substr(0, usage_.find(' ')), Arguments(own.begin() + 1, own.end())));
@@ -404,6 +447,9 @@ std::string Options::help_for_file(const Arguments& own, const std::string& word
   const bool takes_plan =
       usage_.find(" PLAN") != std::string::npos && !usage_.starts_with("report");
   const bool is_other = !format.empty() && !format.starts_with("penstock.cluster");
+  if (has("--to") && role_of(word) == FileRole::kScript) {
+    return help_for_trainers_file(own, word);
+  }
   if (has("--to") && (is_other || word.ends_with(".json"))) {
     return "one plan is exported at a time: penstock export plan.json --to megatron";
   }
@@ -449,12 +495,14 @@ std::string Options::help_for_file(const Arguments& own, const std::string& word
   }
   if (std::string help = help_for_second_model(own, word); !help.empty()) return help;
   if (has("--vary")) {
-    return "one model is planned with several settings (--vary); penstock plan ... --baseline "
-           "plan.json compares the best plan with another";
+    Arguments words = own;
+    words.erase(std::find(words.begin(), words.end(), word));
+    return fmt::format(
+        "one model is planned with several settings: {}; penstock plan ... --baseline plan.json "
+        "compares the best plan with another",
+        whole_command("compare", words));
   }
-  if (has("--global-batch")) {
-    return "one model is planned at a time; a cluster file follows --cluster";
-  }
+  if (has("--global-batch")) return help_for_many(usage_, own, parser_->app.remaining());
   if (has("--cost-file")) return "costs in a file follow their option: --cost-file " + word;
   if (is_there(word)) {
     return has("--cluster") ? "a cluster file follows its option: --cluster " + word : "";
@@ -488,8 +536,30 @@ std::string Options::help_for_degrees() const {
   return fmt::format("write --layout \"{}\"", pairs);
 }
 
+namespace {
+
+// "--gpus 64 \\ --global-batch 512": the backslash of a line's end, in the middle of one.
+std::string help_for_backslash(const std::string& usage, Arguments own) {
+  for (std::string& word : own) word.erase(0, std::min(word.find_first_not_of(' '), word.size()));
+  std::erase(own, "");
+  return "a backslash makes the blank behind it a part of the word; leave it out: " +
+         command_of(usage.substr(0, usage.find(' ')), own);
+}
+
+// Of words that nothing is known of: the command without them.
+std::string help_for_rest(const std::string& usage, Arguments own, const Arguments& surplus) {
+  const std::string verb = usage.substr(0, usage.find(' '));
+  if (surplus.front() == "help") return fmt::format("penstock {} --help explains it", verb);
+  for (const std::string& word : surplus) own.erase(std::find(own.begin(), own.end(), word));
+  return verb_takes(verb, own) ? "leave it out: " + whole_command(verb, own)
+                               : "leave it out: usage: penstock " + usage;
+}
+
+}  // namespace
+
 // What people write for one value and the shell takes apart, or where an option belongs.
 std::string Options::help_for_surplus(const Arguments& own, const std::string& word) const {
+  if (word.starts_with(' ')) return help_for_backslash(usage_, own);
   if (is_environment_setting(word)) {
     std::string help = is_of_a_library(word) ? "" : help_for_assignment(own);
     if (!help.empty()) return help;
@@ -504,6 +574,13 @@ std::string Options::help_for_surplus(const Arguments& own, const std::string& w
   if (usage_.starts_with("calibrate")) {
     return help_for_runs(parser_->app.remaining());
   }
+  const std::vector<std::string> known = known_names();
+  const std::function<const WordIndex&()> make_index = [this]() -> const WordIndex& {
+    return index();
+  };
+  const Arguments surplus = parser_->app.remaining();
+  const Asked asked{known, remarks_, make_index};
+  if (std::string help = help_for_moved(own, surplus, asked); !help.empty()) return help;
   const auto stands = std::find(own.begin(), own.end(), word);
   const bool has_option = stands - own.begin() > 1 && (stands - 2)->starts_with('-');
   for (const auto& [number, letter] :
@@ -575,12 +652,7 @@ std::string Options::help_for_surplus(const Arguments& own, const std::string& w
                : fmt::format("several schedules are one word, with commas: penstock schedule {}",
                              joined(schedules, ","));
   }
-  const bool takes_none = std::none_of(entries_.begin(), entries_.end(),
-                                       [](const Entry& entry) { return entry.is_positional; });
-  if (help.empty() && takes_none) {
-    return fmt::format("leave it out: usage: penstock {}", usage_);
-  }
-  return help.empty() ? fmt::format("usage: penstock {}", usage_) : help;
+  return help.empty() ? help_for_rest(usage_, own, surplus) : help;
 }
 
 }  // namespace penstock

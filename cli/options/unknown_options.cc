@@ -20,6 +20,7 @@
 #include "cli/options/parse.h"
 #include "cli/options/placed_words.h"
 #include "cli/options/schedule_spelled.h"
+#include "cli/options/whole_command.h"
 #include "core/files/plan_format.h"
 #include "core/values/error.h"
 #include "report/words.h"
@@ -135,18 +136,18 @@ void Options::refuse_quoted(const Arguments& arguments) const {
                   command_of(usage_.substr(0, usage_.find(' ')), words));
 }
 
-// Where a file is missing of which one by its usual name lies here.
+// Where a file is missing: one by its usual name, which may lie here.
 void Options::refuse_missing_file(const Arguments& own, const std::string& what) const {
-  const bool is_plan = what == "PLAN";
+  const bool is_plan = what == "PLAN" || usage_.starts_with("report ");
   if (!is_plan && what != "MODEL" && what != "CONFIG") return;
   std::error_code error;
   const char* usual = is_plan ? "plan.json" : "config.json";
-  if (!std::filesystem::is_regular_file(usual, error)) return;
+  const bool is_here = std::filesystem::is_regular_file(usual, error);
   Arguments words{usual};
   words.insert(words.end(), own.begin(), own.end());
   bad_option(what, "missing",
-             fmt::format("it comes first; here is one: {}",
-                         command_of(usage_.substr(0, usage_.find(' ')), words)));
+             fmt::format("it comes first; {}: {}", is_here ? "here is one" : "for example",
+                         whole_command(usage_.substr(0, usage_.find(' ')), words)));
 }
 
 bool Options::takes_value(const std::string& name) const {

@@ -1,6 +1,7 @@
 // A file that another verb reads, or that stands in another's place, where it is plain which: what
 // imports, traces, exports and validations are given by mistake.
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <initializer_list>
@@ -65,53 +66,6 @@ void refuse_as_tool(const Arguments& arguments) {
 
 bool is_output(const std::string& word) { return word == "-o" || word == "--output"; }
 
-// Takes "--to megatron" or "--to=megatron" out of the words: its value, empty where there is none.
-std::string without_option(Arguments& words, std::string_view option) {
-  for (auto word = words.begin(); word != words.end(); ++word) {
-    const bool is_one_word = word->starts_with(std::string(option) + '=');
-    if (!is_one_word && (*word != option || word + 1 == words.end())) continue;
-    std::string value = is_one_word ? word->substr(option.size() + 1) : *(word + 1);
-    words.erase(word, word + (is_one_word ? 1 : 2));
-    return value;
-  }
-  return "";
-}
-
-// The command that plans what was to be exported, with what was typed and what is missing.
-std::string command_for_export(Arguments words, const std::string& trainer, bool is_profile) {
-  if (!verb_takes("plan", words)) words.erase(words.begin() + 1, words.end());
-  const auto add = [&words](std::initializer_list<std::string_view> others,
-                            const Arguments& option) {
-    const bool is_there = std::any_of(words.begin() + 1, words.end(), [&](const auto& word) {
-      return word.starts_with("--") && has_any(word, others);
-    });
-    if (!is_there) words.insert(words.end(), option.begin(), option.end());
-  };
-  add({"--cluster", is_profile ? "--cluster" : "--device"},
-      is_profile ? Arguments{"--cluster", "CLUSTER"} : Arguments{"--device", "h100-sxm"});
-  add({"gpus", "node"}, {"--gpus", "64"});
-  add({"batch", "gbs"}, {"--global-batch", "512"});
-  add({"--for"}, {"--for", trainer});
-  words.insert(words.end(), {"-o", "plan.json"});
-  return command_of("plan", words);
-}
-
-// "export profile.json --to torchtitan": planned for that trainer first.
-void refuse_export_of_model(const std::string& path, const std::string& format,
-                            const Arguments& arguments) {
-  const bool is_profile = format.starts_with("penstock.profile/");
-  if (!is_profile && !path.ends_with("config.json")) return;
-  Arguments words = arguments;
-  const std::string trainer = trainer_called(without_option(words, "--to"));
-  if (find_trainer(trainer) == nullptr) return;
-  for (const char* option : {"-o", "--output"}) without_option(words, option);
-  throw_bad_input(
-      fmt::format("{}: this is {}, and a plan belongs here\nhelp: make a plan for that trainer "
-                  "first: {}",
-                  path, is_profile ? "a profile" : "a model's config.json",
-                  command_for_export(words, trainer, is_profile)));
-}
-
 // "trace train.log plan.json -o out.tar": the plan first, the log after its option.
 std::string command_with_run(const std::string& verb, Arguments words, const std::string& plan) {
   const std::string log = words.front();
@@ -137,9 +91,40 @@ void refuse_recording(const std::string& path) {
 
 }  // namespace
 
+namespace {
+
+// "import prices", "import nccl": what is to be imported, in place of the tool that measured it.
+void refuse_subject(const std::string& word) {
+  struct Row {
+    std::string_view part, tool;
+  };
+  constexpr std::array<Row, 10> kRows{Row{"price", "skypilot vms.csv"},
+                                      Row{"cost", "skypilot vms.csv"},
+                                      Row{"aws", "skypilot vms.csv"},
+                                      Row{"gcp", "skypilot vms.csv"},
+                                      Row{"azure", "skypilot vms.csv"},
+                                      Row{"sky", "skypilot vms.csv"},
+                                      Row{"nccl", "nccl-tests all_reduce.txt"},
+                                      Row{"reduce", "nccl-tests all_reduce.txt"},
+                                      Row{"collective", "nccl-tests all_reduce.txt"},
+                                      Row{"bandwidth", "nvbandwidth out.json"}};
+  for (const Row& row : kRows) {
+    if (word.find(row.part) == std::string::npos) continue;
+    throw_bad_input(fmt::format(
+        "TOOL: '{}' is none of nccl-tests, nvbandwidth, skypilot\nhelp: the tool comes first, then "
+        "a file that it wrote, and nothing is fetched: penstock import {} --cluster cluster.json "
+        "-o new.json (docs/importing.md)",
+        word, row.tool));
+  }
+}
+
+}  // namespace
+
 void refuse_file_as_tool(const std::string& usage, const Arguments& arguments) {
   if (!usage.starts_with("import ") || arguments.empty()) return;
   const std::string& path = arguments[0];
+  const bool is_tool = path == "nccl-tests" || path == "nvbandwidth" || path == "skypilot";
+  if (!is_tool && path.find_first_of("-./") == std::string::npos) refuse_subject(path);
   if (!path.starts_with('-') && path.find_first_of("./") != std::string::npos) {
     refuse_as_tool(arguments);
   }
@@ -152,9 +137,6 @@ void refuse_file_of_other_verb(const std::string& verb, const Arguments& argumen
   const auto plan = std::find_if(arguments.begin() + 1, arguments.end(), [](const auto& word) {
     return is_plan_format(format_of_file(word));
   });
-  if (verb == "export" && plan == arguments.end()) {
-    refuse_export_of_model(path, format, arguments);
-  }
   const bool is_log = kind_of_text(path, "").words == "a log" || path.ends_with(".jsonl");
   if ((verb == "trace" || verb == "report") && is_log) {
     throw_bad_input(fmt::format(

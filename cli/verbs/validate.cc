@@ -15,6 +15,7 @@
 #include "cli/options/options.h"
 #include "cli/options/parse.h"
 #include "cli/options/slow_watch_options.h"
+#include "cli/options/typed_files.h"
 #include "cli/verbs/verbs.h"
 #include "report/json_array.h"
 #include "report/result_json.h"
@@ -178,11 +179,13 @@ Answer run_validate(const Arguments& arguments, Screen screen) {
                  "did you mean --tolerance-percent {X}? It is in percent: 5 is a share of 0.05");
   if (auto help = options.parse(arguments, screen)) return help_answer(*help);
   if (!run_file) {
+    const bool is_log = role_of(plan_path) == FileRole::kLog;
+    const std::string plan = is_log ? "plan.json" : plan_path;
     bad_option("RUN", "missing",
-               fmt::format("name the log of what ran: penstock validate {0} train.log (or the "
-                           "run.jsonl of penstock train --log, or a folder of profiler traces); "
-                           "penstock check {0} judges the plan alone",
-                           plan_path));
+               fmt::format("name the log of what ran, after its plan: penstock validate {} {} (or "
+                           "the run.jsonl of penstock train --log, or a folder of profiler "
+                           "traces); penstock check {} judges the plan alone",
+                           plan, is_log ? plan_path : "train.log", plan));
   }
   const std::string& run_path = *run_file;
 

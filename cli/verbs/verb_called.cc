@@ -1,120 +1,35 @@
-// One row per idea. A row says a verb or a sentence; compound words ("export-plan") are looked up
-// part by part, since people join a verb and a noun. British spellings are read as American ones.
+// Compound words ("export-plan", "estimate-memory") are looked up part by part, since people join a
+// verb and a noun, and a lone "get" or "list" by the word behind it. British spellings are read as
+// American ones.
 #include "cli/verbs/verb_called.h"
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <string_view>
+#include <system_error>
 
 #include <fmt/format.h>
 
 #include "cli/options/environment_words.h"
 #include "cli/options/field_words.h"
+#include "cli/options/files_of_verb.h"
 #include "cli/options/parse.h"
+#include "cli/options/typed_files.h"
+#include "cli/options/whole_command.h"
+#include "cli/verbs/verb_ideas.h"
+#include "core/values/units.h"
 
 namespace penstock {
 namespace {
 
-// What other tools call what verbs here do; several verbs stand as "trace' or 'report".
-struct OtherName {
-  std::array<std::string_view, 24> typed;
-  std::string_view verb;
-};
-constexpr std::array kOtherNames{
-    OtherName{{"search",      "optimize",  "optimizer", "autotune", "tune",    "find",
-               "optimal",     "recommend", "suggest",   "solve",    "best",    "auto",
-               "layout",      "strategy",  "generate",  "create",   "make",    "partition",
-               "parallelize", "split",     "shard",     "place",    "planning"},
-              "plan"},
-    OtherName{{"memory", "mem", "vram", "oom", "fit", "fits", "evaluate", "eval", "throughput",
-               "mfu", "performance", "perf"},
-              "predict"},
-    OtherName{{"run", "launch", "start", "execute", "submit"}, "train' or 'manage"},
-    OtherName{{"supervise", "elastic", "resume", "restart"}, "manage"},
-    OtherName{{"watch", "monitor", "ps", "jobs", "top"}, "status"},
-    OtherName{{"diff", "sweep", "grid", "scan", "vary", "ablate", "whatif", "what-if", "scaling",
-               "sensitivity", "versus", "vs"},
-              "compare"},
-    OtherName{{"lint", "verify", "test", "doctor", "inspect"}, "check"},
-    OtherName{{"show", "view", "visualize", "open", "display", "html", "page", "dashboard", "web",
-               "gui", "ui", "serve", "viewer"},
-              "report"},
-    OtherName{{"plot", "draw", "figure", "picture", "svg", "png", "gantt", "timeline", "image",
-               "render", "perfetto", "chart"},
-              "trace' (-o step.svg, a step) or 'report"},
-    OtherName{{"why", "analyze", "analysis", "describe", "info", "summary", "summarize", "print",
-               "bottleneck", "diagnose", "advise", "cat", "dump"},
-              "explain"},
-    OtherName{{"convert", "save", "emit", "translate", "to-megatron", "slurm", "sbatch"}, "export"},
-    OtherName{{"replay", "sim", "simulator", "simulation", "emulate"}, "simulate"},
-    OtherName{{"measure", "benchmark", "bench", "profiler", "time"}, "profile"},
-    OtherName{{"bubble", "scheduler", "pipeline", "pipelining"}, "schedule"},
-    OtherName{{"calibration", "correct", "regress"}, "calibrate"},
-    OtherName{{"morphing", "availability", "spot", "goodput"}, "morph"},
-    OtherName{{"hparam", "multi-model", "pack", "share"}, "multi"},
-    OtherName{{"varlen", "lengths", "batching"}, "dynamic"},
-};
-
-struct Sentence {
-  std::array<std::string_view, 12> typed;
-  std::string_view help;
-};
-constexpr std::array kSentences{
-    Sentence{{"models", "model", "configs", "download", "pull", "fetch"},
-             "any config.json of Hugging Face's is a model: penstock plan config.json --device "
-             "h100-sxm --gpus 64 --global-batch 512 (data/models has some)"},
-    Sentence{{"cluster", "clusters", "nodes", "machines", "topology", "hosts"},
-             "--cluster FILE takes nodes and links (data/clusters has some, docs/file_formats.md "
-             "the keys); without it --device h100-sxm assumes nodes of 8"},
-    Sentence{{"cost", "price", "pricing", "days", "duration", "spend", "usd"},
-             "penstock plan ... --tokens 2T --usd-per-gpu-hour 2.5 adds the days and the price of "
-             "the training"},
-    Sentence{{"config", "init", "setup", "new", "wizard", "begin", "quickstart", "tutorial",
-              "examples", "example", "demo"},
-             "nothing is set up first: penstock plan config.json --device h100-sxm --gpus 64 "
-             "--global-batch 512; penstock alone shows seven ways to begin"},
-    Sentence{{"schedules", "list-schedules"},
-             "penstock schedule --help names them; penstock schedule 1f1b,zb-h1 -P 4 -M 8 --cost "
-             "F=10ms,I=10ms,W=10ms compares two"},
-    Sentence{{"docs", "manual", "options", "usage", "commands", "verbs"},
-             "penstock --help lists the verbs, penstock VERB --help explains one, penstock man "
-             "prints all"},
-    Sentence{{"join", "leave", "preempt", "checkpoint", "stop", "drain", "add", "remove", "kill",
-              "scale"},
-             "the manager of a job is told so: penstock tell JOB COMMAND, with the commands join, "
-             "leave, preempt, checkpoint, morph and stop"},
-    Sentence{{"cancel", "pause"},
-             "the manager of a job is told so: penstock tell JOB stop writes a checkpoint and ends "
-             "it; penstock manage JOB goes on"},
-    Sentence{{"log", "logs", "parse-log"},
-             "penstock validate plan.json train.log compares the log of a run with its plan"},
-    Sentence{{"python", "python3", "accelerate", "srun", "mpirun", "bash", "ray", "docker", "pip",
-              "sudo", "torchrun"},
-             "penstock starts no script: penstock check train.sh judges one, penstock export "
-             "plan.json --to megatron -o job writes one, penstock train plan.json --data FILE "
-             "trains here"},
-    Sentence{{"deepspeed", "megatron", "torchtitan", "nemo", "pretrain", "lightning", "colossalai",
-              "fsdp", "pytorch", "torchtune"},
-             "the trainer is named to a verb: penstock plan config.json ... --for deepspeed, "
-             "penstock export plan.json --to deepspeed -o job; penstock check train.sh judges a "
-             "launch file"},
-    Sentence{{"apply", "deploy", "use", "operate", "follow"},
-             "a plan is written for a trainer by penstock export plan.json --to megatron -o job; a "
-             "book of plans is used by penstock train --book book.json --ranks N, penstock morph "
-             "--book book.json --trace trace.csv and penstock manage job.json"},
-    Sentence{{"how", "what", "which", "can", "is", "i", "will", "does", "do", "please", "should"},
-             "a question is asked with options: penstock plan config.json --device h100-sxm --gpus "
-             "64 --global-batch 512 --tokens 2T --usd-per-gpu-hour 2.5 prints the best plan, the "
-             "days and the price"},
-    Sentence{{"me", "us", "man-page"}, "penstock --help lists the verbs"},
-    Sentence{{"inference", "serving", "generate-text", "finetune", "lora"},
-             "training steps of all parameters are planned: forward, backward and update of one "
-             "model"},
-};
-
 template <std::size_t n>
 bool has(const std::array<std::string_view, n>& words, std::string_view word) {
   return !word.empty() && std::find(words.begin(), words.end(), word) != words.end();
+}
+
+bool is_verb(const std::vector<std::string>& known, const std::string& word) {
+  return std::find(known.begin(), known.end(), word) != known.end();
 }
 
 // "optimise", "visualise", "analyse".
@@ -126,10 +41,6 @@ std::string american(std::string word) {
   }
   return word;
 }
-
-constexpr const char* kDevices =
-    "--device takes the name of a GPU, such as h100-sxm, a100-80gb, b200, mi300x or rtx-4090; "
-    "penstock plan config.json --device list names all, and penstock schedule --help the schedules";
 
 // "strategies", "planner" and "exporting" say the same as their stems.
 std::vector<std::string> stems_of(const std::string& word) {
@@ -147,59 +58,231 @@ std::vector<std::string> stems_of(const std::string& word) {
   return stems;
 }
 
-std::string help_for_word(const std::string& word) {
-  constexpr std::array<std::string_view, 9> kThings{
-      "get", "device", "devices", "gpu", "gpus", "hardware", "accelerators", "ls", "list"};
-  if (has(kThings, word)) return kDevices;
-  for (const OtherName& other : kOtherNames) {
-    if (has(other.typed, word)) return fmt::format("did you mean '{}'?", other.verb);
+// What stands behind the verb.
+struct Typed {
+  Arguments words;
+  TypedFiles files;
+};
+
+std::string first_or(const Arguments& words, const char* usual) {
+  return words.empty() ? usual : words[0];
+}
+
+// "32" of "--replicas=32", "--nodes 32" and "32"; at most as many digits as GPUs have.
+std::string number_typed(const Arguments& words) {
+  constexpr std::size_t kMostDigits = 6;
+  for (const std::string& word : words) {
+    const std::string value = word.substr(word.find('=') + 1);
+    const bool is_number = !value.empty() && value.size() <= kMostDigits &&
+                           value.find_first_not_of("0123456789") == std::string::npos;
+    if (is_number) return value;
   }
-  for (const Sentence& row : kSentences) {
-    if (has(row.typed, word)) return std::string(row.help);
+  return "64";
+}
+
+// "3.12s" of "--step-time 3.12s".
+std::string time_typed(const Arguments& words) {
+  for (const std::string& word : words) {
+    const std::string value = word.substr(word.find('=') + 1);
+    if (value.ends_with('s') && parse_duration(value)) return value;
+  }
+  return "3.1s";
+}
+
+// "planning" as the whole command of `plan`, with the files and the options that were typed.
+std::string command_in(std::string_view place, const Typed& typed) {
+  struct Row {
+    std::string_view place, verb;
+    bool takes_plan;
+  };
+  constexpr std::array<Row, 8> kRows{
+      Row{"planning", "plan", false},      Row{"predicting", "predict", false},
+      Row{"simulating", "simulate", true}, Row{"explaining", "explain", true},
+      Row{"reporting", "report", true},    Row{"exporting", "export", true},
+      Row{"training", "train", true},      Row{"validating", "validate", true}};
+  for (const Row& row : kRows) {
+    if (row.place != place) continue;
+    Arguments words{row.takes_plan ? first_or(typed.files.plans, "plan.json")
+                                   : first_or(typed.files.models, "config.json")};
+    if (row.verb == "validate") words.push_back(first_or(typed.files.logs, "train.log"));
+    const Arguments options = options_taken(row.verb, words[0], typed.words);
+    words.insert(words.end(), options.begin(), options.end());
+    return whole_command(row.verb, words);
   }
   return "";
 }
 
-// "export-plan", "plan_model", "list-devices".
-std::string help_for_part(const std::string& word, const std::vector<std::string>& known) {
-  for (std::size_t begin = 0; begin <= word.size();) {
-    const std::size_t end = std::min(word.find('-', begin), word.size());
-    const std::string part = american(word.substr(begin, end - begin));
-    if (std::find(known.begin(), known.end(), part) != known.end()) {
-      return fmt::format("did you mean '{}'?", part);
+std::string put_for(std::string_view place, const Typed& typed) {
+  if (place == "plan") return first_or(typed.files.plans, "plan.json");
+  if (place == "model") return first_or(typed.files.models, "config.json");
+  if (place == "script") return first_or(typed.files.scripts, "train.sh");
+  if (place == "job") return first_or(typed.files.jobs, "job.json");
+  if (place == "time") return time_typed(typed.words);
+  if (place == "planning for gpus") {
+    return whole_command(
+        "plan", {first_or(typed.files.models, "config.json"), "--gpus", number_typed(typed.words)});
+  }
+  if (place == "reporting both") {
+    Arguments plans = plans_or_json(typed.words);
+    if (plans.size() < 2) plans.emplace_back("other.json");
+    return whole_command("report", plans);
+  }
+  return command_in(place, typed);
+}
+
+// The sentence with what was typed in the places of {plan}, {planning} ...
+std::string filled_in(std::string_view sentence, const Typed& typed) {
+  std::string out;
+  for (std::size_t at = 0; at < sentence.size();) {
+    const std::size_t begin = std::min(sentence.find('{', at), sentence.size());
+    out += sentence.substr(at, begin - at);
+    if (begin == sentence.size()) break;
+    const std::size_t end = sentence.find('}', begin);
+    out += put_for(sentence.substr(begin + 1, end - begin - 1), typed);
+    at = end + 1;
+  }
+  return out;
+}
+
+std::string said_of(const Idea& idea, const Typed& typed) {
+  const TypedFiles& files = typed.files;
+  const std::string_view sentence = !files.plans.empty() && !idea.of_plan.empty() ? idea.of_plan
+                                    : !files.models.empty() && !idea.of_model.empty()
+                                        ? idea.of_model
+                                    : !files.jobs.empty() && !idea.of_job.empty() ? idea.of_job
+                                                                                  : idea.help;
+  return filled_in(sentence, typed);
+}
+
+template <std::size_t n>
+const Idea* idea_of(const std::array<Idea, n>& ideas, const std::string& word) {
+  for (const std::string& stem : stems_of(american(word))) {
+    for (const Idea& idea : ideas) {
+      if (has(idea.typed, stem)) return &idea;
     }
-    if (std::string help = help_for_word(part); !help.empty()) return help;
-    begin = end + 1;
+  }
+  return nullptr;
+}
+
+std::string help_for_word(const std::string& word, const Typed& typed) {
+  for (const OtherName& other : kOtherNames) {
+    if (has(other.typed, word)) return fmt::format("did you mean '{}'?", other.verb);
+  }
+  for (const Idea& idea : kSentences) {
+    // A script is judged, whatever was to be done with it.
+    const bool is_script = typed.files.plans.empty() && !typed.files.scripts.empty();
+    if (!has(idea.typed, word)) continue;
+    const bool starts = &idea == &kSentences.front();
+    return starts && is_script ? help_for_files("train", typed.words) : said_of(idea, typed);
+  }
+  for (const Idea& idea : kQuantities) {
+    if (has(idea.typed, word)) return said_of(idea, typed);
+  }
+  for (const Idea& idea : kThings) {
+    if (has(idea.typed, word)) return said_of(idea, typed);
   }
   return "";
+}
+
+std::vector<std::string> parts_of(const std::string& word) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin <= word.size();) {
+    const std::size_t end = std::min(word.find('-', begin), word.size());
+    if (end > begin) parts.push_back(american(word.substr(begin, end - begin)));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+// "show-gpus", "estimate-memory", "gpu-memory": the last noun is what is asked about.
+std::string help_for_noun(const std::vector<std::string>& parts, const Typed& typed) {
+  const Idea* noun = nullptr;
+  for (const std::string& part : parts) {
+    if (const Idea* quantity = idea_of(kQuantities, part)) return said_of(*quantity, typed);
+  }
+  for (const std::string& part : parts) {
+    const Idea* thing = idea_of(kThings, part);
+    if (thing == nullptr && !has(kVague, part)) return "";
+    noun = thing != nullptr ? thing : noun;
+  }
+  return noun == nullptr ? "" : said_of(*noun, typed);
+}
+
+// "get clusters", "show plan.json", "list".
+std::string help_for_vague(const Typed& typed) {
+  std::vector<std::string> nouns;
+  for (const std::string& word : typed.words) {
+    std::error_code error;
+    const bool is_word = !word.starts_with('-') && role_of(word) == FileRole::kNone;
+    if (!is_word || std::filesystem::exists(word, error)) break;
+    nouns.push_back(plain_word(word));
+  }
+  if (std::string help = nouns.empty() ? "" : help_for_noun(nouns, typed); !help.empty()) {
+    return help;
+  }
+  if (!typed.files.plans.empty()) {
+    return filled_in("did you mean 'explain'? write {explaining}; {reporting} shows it", typed);
+  }
+  if (std::string help = help_for_files("explain", typed.words); !help.empty()) return help;
+  return "penstock --help lists the verbs, penstock plan config.json --device list the GPUs and "
+         "penstock schedule --help the schedules; of a plan penstock explain plan.json says what "
+         "limits it";
+}
+
+std::string help_for_part(const std::vector<std::string>& parts,
+                          const std::vector<std::string>& known, const Typed& typed) {
+  for (const std::string& part : parts) {
+    if (is_verb(known, part)) return fmt::format("did you mean '{}'?", part);
+    if (std::string help = help_for_word(part, typed); !help.empty()) return help;
+  }
+  return "";
+}
+
+// A slip in every third letter at most: others are other words.
+std::string help_for_slip(const std::string& word, const std::vector<std::string>& known) {
+  std::vector<std::string> words = known;
+  words.insert(words.end(), {"help", "version"});
+  constexpr std::size_t kLettersOfSlip = 3, kLongest = 20;
+  std::erase_if(words, [&word](const std::string& each) {
+    const bool begins_so = word.size() > 2 && each.starts_with(word);
+    return word.size() > kLongest ||
+           (!begins_so && slips_between(word, each) * kLettersOfSlip > word.size() + 1);
+  });
+  const std::string near = words.empty() ? "" : did_you_mean(word, words);
+  return near.starts_with("did you mean") ? near : "";
 }
 
 }  // namespace
 
-std::string help_for_verb(const std::string& typed, const std::vector<std::string>& known) {
-  if (is_environment_setting(typed)) {
-    return "a setting of the environment stands before the command: " + typed + " penstock VERB";
+std::string help_for_verb(const Arguments& arguments, const std::vector<std::string>& known) {
+  const std::string& first = arguments[0];
+  if (is_environment_setting(first)) {
+    return "a setting of the environment stands before the command: " + first + " penstock VERB";
   }
-  if (typed.starts_with('-') || typed.find('.') != std::string::npos ||
-      typed.find('/') != std::string::npos) {
+  const Arguments rest(arguments.begin() + 1, arguments.end());
+  const Typed typed{rest, typed_files(rest)};
+  if (first.starts_with('-') || first.find('.') != std::string::npos ||
+      first.find('/') != std::string::npos) {
     return "a verb comes first: penstock plan config.json --device h100-sxm --gpus 64 "
            "--global-batch 512";
   }
-  const std::string plain = plain_word(typed), word = american(plain);
+  const std::string plain = plain_word(first), word = american(plain);
   if (word == "penstock") return "leave the second 'penstock' out";
-  if (std::string help = help_for_word(plain); !help.empty()) return help;  // "supervise"
-  for (const std::string& stem : stems_of(word)) {
-    if (std::find(known.begin(), known.end(), stem) != known.end()) {
-      return fmt::format("did you mean '{}'?", stem);
-    }
-    if (std::string help = help_for_word(stem); !help.empty()) return help;
+  if (has(kVague, word)) return help_for_vague(typed);
+  for (const std::string& stem : stems_of(word)) {  // "plans config.json"
+    if (!rest.empty() && is_verb(known, stem)) return fmt::format("did you mean '{}'?", stem);
   }
+  if (std::string help = help_for_word(plain, typed); !help.empty()) return help;  // "supervise"
+  for (const std::string& stem : stems_of(word)) {
+    if (is_verb(known, stem)) return fmt::format("did you mean '{}'?", stem);
+    if (std::string help = help_for_word(stem, typed); !help.empty()) return help;
+  }
+  if (std::string help = help_for_slip(word, known); !help.empty()) return help;
+  const std::vector<std::string> parts = parts_of(plain);
+  if (std::string help = help_for_noun(parts, typed); !help.empty()) return help;
+  if (std::string help = help_for_part(parts, known, typed); !help.empty()) return help;
   std::vector<std::string> words = known;
-  words.insert(words.end(), {"help", "version"});
-  std::string near = did_you_mean(word, words);
-  if (near.starts_with("did you mean")) return near;
-  if (std::string help = help_for_part(word, known); !help.empty()) return help;
-  return near + "; penstock alone shows seven ways to begin";
+  return fmt::format("known: {}; penstock alone shows seven ways to begin", fmt::join(words, ", "));
 }
 
 std::string verb_meant(const std::string& typed, const std::vector<std::string>& known) {

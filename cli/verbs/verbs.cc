@@ -15,7 +15,10 @@
 #include "cli/io/near_files.h"
 #include "cli/io/shell_word.h"
 #include "cli/options/able_verbs.h"
+#include "cli/options/files_of_verb.h"
 #include "cli/options/parse.h"
+#include "cli/options/typed_files.h"
+#include "cli/options/whole_command.h"
 #include "cli/verbs/verb_called.h"
 #include "core/files/plan_format.h"
 #include "core/values/error.h"
@@ -85,12 +88,32 @@ void refuse_late_verb(const Arguments& arguments) {
                               command_of(*verb, others)));
 }
 
-// Of a file in the place of the verb, what it is taken by.
-std::string_view verb_for_file(const std::string& path) {
-  const std::string format = format_of_file(path);
-  if (is_plan_format(format)) return "explain";
-  if (is_launch_file(path)) return "check";
-  return path.ends_with(".csv") ? "schedule" : "plan";
+// A file in the place of the verb: what takes it.
+std::string command_for_file(const Arguments& arguments) {
+  const std::string& path = arguments[0];
+  switch (role_of(path)) {
+    case FileRole::kPlan:
+      return whole_command("explain", arguments);
+    case FileRole::kScript:
+      return whole_command("check", arguments);
+    case FileRole::kJob:
+      return whole_command("manage", arguments);
+    case FileRole::kLog: {
+      Arguments words{"plan.json"};
+      words.insert(words.end(), arguments.begin(), arguments.end());
+      return whole_command("validate", words);
+    }
+    case FileRole::kNone:
+      if (path.ends_with(".csv")) return command_of("schedule", arguments);
+      return path.ends_with(".json") ? whole_command("plan", arguments) : "";
+    case FileRole::kModel:
+    case FileRole::kProfile:
+      return whole_command("plan", arguments);
+    case FileRole::kCluster:
+    case FileRole::kBook:
+      break;
+  }
+  return "";
 }
 
 // "config.json --gpus 64", "--gpus 64", "./penstock plan", "planconfig.json": the whole command.
@@ -102,14 +125,6 @@ std::string command_without_verb(const Arguments& arguments) {
     const bool has_verb = !rest.empty() && is_verb(rest[0]);
     return has_verb ? command_of(rest[0], {rest.begin() + 1, rest.end()}) : "";
   }
-  if (std::filesystem::is_regular_file(first, error)) {
-    return rest.empty() ? "" : command_of(std::string(verb_for_file(first)), arguments);
-  }
-  if (first.starts_with("--")) {
-    Arguments words{"config.json"};
-    words.insert(words.end(), arguments.begin(), arguments.end());
-    return verb_takes("plan", words) ? command_of("plan", words) : "";
-  }
   for (const Verb& verb : verbs()) {
     const bool is_glued = first.size() > verb.name.size() && first.starts_with(verb.name) &&
                           std::filesystem::is_regular_file(first.substr(verb.name.size()), error);
@@ -117,6 +132,17 @@ std::string command_without_verb(const Arguments& arguments) {
     Arguments words{first.substr(verb.name.size())};
     words.insert(words.end(), rest.begin(), rest.end());
     return command_of(std::string(verb.name), words);
+  }
+  const bool is_file = std::filesystem::is_regular_file(first, error) ||
+                       first.find_first_of("./") != std::string::npos;
+  if (std::string command = is_file && !first.starts_with('-') ? command_for_file(arguments) : "";
+      !command.empty()) {
+    return command;
+  }
+  if (first.starts_with("--")) {
+    Arguments words{"config.json"};
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    return verb_takes("plan", words) ? command_of("plan", words) : "";
   }
   return "";
 }
@@ -143,21 +169,42 @@ Arguments with_small_names(Arguments words) {
   return words;
 }
 
-// "did you mean 'plan'?", and the whole command where that verb takes all of it.
+// The files of the words, with what the verb takes of the rest, and what it has not.
+std::string command_of_known(const std::string& verb, const Arguments& rest) {
+  Arguments words;
+  for (const std::string& word : rest) {
+    if (role_of(word) != FileRole::kNone) words.push_back(word);
+  }
+  if (words.empty()) return "";
+  const Arguments taken = options_taken(verb, words[0], rest);
+  words.insert(words.end(), taken.begin(), taken.end());
+  if (!verb_takes(verb, words)) return "";
+  Arguments left;
+  for (const std::string& word : rest) {
+    const bool is_taken = std::find(taken.begin(), taken.end(), word) != taken.end();
+    if (word.starts_with('-') && !is_taken) left.push_back(word.substr(0, word.find('=')));
+  }
+  return fmt::format("write {}{}", whole_command(verb, words),
+                     left.empty() ? "" : "; it has no " + joined(left, ", "));
+}
+
+// "did you mean 'plan'?", and the whole command: of that verb where it takes the files.
 std::string with_command(const std::string& help, const Arguments& arguments) {
   constexpr std::string_view kMeant = "did you mean '";
   const std::size_t begin = kMeant.size(), end = help.find('\'', begin);
   const bool is_one = help.starts_with(kMeant) && end != std::string::npos &&
                       help.compare(end, std::string::npos, "'?") == 0;
-  if (!is_one || arguments.size() < 2) return help;
+  if (!is_one) return help;
   const std::string verb = help.substr(begin, end - begin);
+  if (find_verb(verb) == nullptr) return help;
+  if (arguments.size() < 2) return help + " for example " + whole_command(verb, {});
   const Arguments rest =
       with_small_names(with_choices(verb, {arguments.begin() + 1, arguments.end()}));
+  if (std::string other = help_for_files(verb, rest); !other.empty()) return help + ' ' + other;
   if (std::string placed = placed_command(verb, rest); !placed.empty()) return help + ' ' + placed;
-  if (verb_takes(verb, rest)) return help + " write " + command_of(verb, rest);
-  const Verb* found = find_verb(verb);
-  return found == nullptr ? help
-                          : fmt::format("{} usage: penstock {}", help, options_of(*found).usage);
+  if (verb_takes(verb, rest)) return help + " write " + whole_command(verb, rest);
+  if (std::string known = command_of_known(verb, rest); !known.empty()) return help + ' ' + known;
+  return fmt::format("{} for example {}", help, whole_command(verb, {}));
 }
 
 const Verb& verb_named(const Arguments& arguments) {
@@ -168,11 +215,11 @@ const Verb& verb_named(const Arguments& arguments) {
     known.emplace_back(verb.name);
   }
   const std::string command = command_without_verb(arguments);
-  throw_bad_input(fmt::format("unknown verb '{}'\nhelp: {}", name,
-                              command.empty() ? with_command(help_for_verb(name, known), arguments)
-                              : name.ends_with("penstock")
-                                  ? fmt::format("leave the second '{}' out: {}", name, command)
-                                  : "a verb comes first: " + command));
+  throw_bad_input(fmt::format(
+      "unknown verb '{}'\nhelp: {}", name,
+      command.empty()              ? with_command(help_for_verb(arguments, known), arguments)
+      : name.ends_with("penstock") ? fmt::format("leave the second '{}' out: {}", name, command)
+                                   : "a verb comes first: " + command));
 }
 
 }  // namespace

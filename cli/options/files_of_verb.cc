@@ -1,0 +1,172 @@
+#include "cli/options/files_of_verb.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "cli/io/file_kinds.h"
+#include "cli/io/shell_word.h"
+#include "cli/options/able_verbs.h"
+#include "cli/options/trainer_called.h"
+#include "cli/options/typed_files.h"
+#include "cli/options/whole_command.h"
+#include "cli/verbs/verbs.h"
+#include "trainers/trainer_table.h"
+
+namespace penstock {
+namespace {
+
+bool has_option(std::string_view verb, const std::string& word) {
+  const Verb* found = find_verb(verb);
+  if (found == nullptr) return false;
+  const std::vector<OptionRow> rows = options_of(*found).rows;
+  return std::any_of(rows.begin(), rows.end(), [&word](const OptionRow& row) {
+    return std::find(row.names.begin(), row.names.end(), word.substr(0, word.find('='))) !=
+           row.names.end();
+  });
+}
+
+// What belongs to the verb that makes the plan, and what to the one that was asked.
+struct PartedWords {
+  Arguments making, asked;
+};
+PartedWords parted_words(std::string_view maker, std::string_view verb, const Arguments& words) {
+  PartedWords parted;
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    Arguments option{words[i]};
+    const bool is_option = words[i].starts_with('-');
+    const bool has_next = is_option && words[i].find('=') == std::string::npos &&
+                          i + 1 < words.size() && !words[i + 1].starts_with('-');
+    if (has_next) option.push_back(words[++i]);
+    const bool is_output = option[0].starts_with("-o") || option[0].starts_with("--output");
+    const bool is_asked =
+        !is_option || is_output || (!has_option(maker, option[0]) && has_option(verb, option[0]));
+    if (is_asked && (!is_output || has_option(verb, "--output"))) {
+      parted.asked.insert(parted.asked.end(), option.begin(), option.end());
+      continue;
+    }
+    if (is_output) continue;
+    const Arguments taken = options_taken(maker, words[0], option);
+    parted.making.insert(parted.making.end(), taken.begin(), taken.end());
+  }
+  return parted;
+}
+
+// "--to torchtitan" asks for a plan that it can run.
+std::string for_trainer(const Arguments& asked, const Arguments& making) {
+  std::string trainer = "megatron";
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    if (asked[i] == "--to" && i + 1 < asked.size()) trainer = asked[i + 1];
+    if (asked[i].starts_with("--to=")) trainer = asked[i].substr(asked[i].find('=') + 1);
+  }
+  trainer = trainer_called(trainer);
+  const bool is_said = std::find(making.begin(), making.end(), "--for") != making.end();
+  return find_trainer(trainer) == nullptr || is_said ? "" : " --for " + trainer;
+}
+
+// What was to be written is the plan, of verbs that write nothing.
+std::string plan_written(std::string_view verb, const Arguments& words) {
+  const auto output = std::find_if(words.begin(), words.end(), [](const std::string& word) {
+    return word == "-o" || word == "--output";
+  });
+  const bool is_plan = !has_option(verb, "--output") && words.end() - output > 1;
+  return is_plan ? *(output + 1) : "plan.json";
+}
+
+std::string gpus_of(const Arguments& arguments) {
+  const auto gpus = std::find(arguments.begin(), arguments.end(), "--gpus");
+  const bool is_number = arguments.end() - gpus > 1 && !(gpus + 1)->empty() &&
+                         (gpus + 1)->find_first_not_of("0123456789") == std::string::npos;
+  return is_number ? " --gpus " + *(gpus + 1) : "";
+}
+
+// "penstock check job/run.sh --gpus 64 judges it", and what starts it where that was asked.
+std::string help_for_script(std::string_view verb, const std::string& script,
+                            const Arguments& arguments) {
+  const FileKind kind = kind_of_text(script, "");
+  if (kind.words == "YAML") {
+    return std::string(kind.use) +
+           "; penstock check train.sh judges the script that starts the training";
+  }
+  const std::string judged = fmt::format(
+      "{}{} judges launch files of Megatron-LM, Megatron-Bridge, torchtitan, "
+      "DeepSpeed and verl",
+      command_of("check", {script}), gpus_of(arguments));
+  return verb == "train"
+             ? "no script is started here, penstock train runs a plan; " + judged
+             : judged + " (with --config config.json --device h100-sxm the memory, too)";
+}
+
+std::string help_for_model_verb(std::string_view verb, const TypedFiles& files,
+                                const Arguments& arguments) {
+  const auto with_model = [&] {
+    Arguments words{"config.json"};
+    const Arguments taken = options_taken(verb, words[0], arguments);
+    words.insert(words.end(), taken.begin(), taken.end());
+    return fmt::format("{} takes the model, described by its config.json: {}", verb,
+                       whole_command(verb, words));
+  };
+  if (!files.scripts.empty()) {
+    return help_for_script(verb, files.scripts[0], arguments) + "; " + with_model();
+  }
+  if (!files.logs.empty()) {
+    return fmt::format("the log of a run comes after its plan: {}; {}",
+                       command_of("validate", {"plan.json", files.logs[0]}), with_model());
+  }
+  if (!files.plans.empty()) {
+    return fmt::format("{} says what limits it, {} replays it; {}",
+                       command_of("explain", {files.plans[0]}),
+                       command_of("simulate", {files.plans[0]}), with_model());
+  }
+  return "";
+}
+
+std::string help_for_plan_verb(std::string_view verb, const TypedFiles& files,
+                               const Arguments& arguments) {
+  if (!files.models.empty()) {
+    Arguments words = arguments;
+    words.erase(std::remove(words.begin(), words.end(), files.models[0]), words.end());
+    words.insert(words.begin(), files.models[0]);
+    return help_for_plan_first(verb, words);
+  }
+  constexpr std::string_view kPlan = "a plan is what penstock plan ... -o plan.json writes";
+  if (!files.logs.empty()) {
+    const bool has_run = verb == "trace" || verb == "report";
+    Arguments with_run{"plan.json", "--run", files.logs[0]};
+    const Arguments taken = options_taken(verb, with_run[0], arguments);
+    with_run.insert(with_run.end(), taken.begin(), taken.end());
+    return fmt::format("the log of a run comes after its plan: {}{}; {}",
+                       command_of("validate", {"plan.json", files.logs[0]}),
+                       has_run ? ", or " + whole_command(verb, with_run) : "", kPlan);
+  }
+  if (files.scripts.empty()) return "";
+  return fmt::format("{}; {}", help_for_script(verb, files.scripts[0], arguments), kPlan);
+}
+
+}  // namespace
+
+std::string help_for_files(std::string_view verb, const Arguments& arguments) {
+  const Verb* found = find_verb(verb);
+  if (found == nullptr) return "";
+  const TypedFiles files = typed_files(arguments);
+  const std::string takes = first_argument(options_of(*found).usage);
+  if ((takes == "MODEL" || takes == "CONFIG") && files.models.empty()) {
+    return help_for_model_verb(verb, files, arguments);
+  }
+  return takes == "PLAN" && files.plans.empty() ? help_for_plan_verb(verb, files, arguments) : "";
+}
+
+std::string help_for_plan_first(std::string_view verb, const Arguments& arguments) {
+  // What ran has a layout, which nobody looks for.
+  const std::string_view maker = verb == "validate" ? "predict" : "plan";
+  const PartedWords parted = parted_words(maker, verb, arguments);
+  const std::string trainer = verb == "export" ? for_trainer(parted.asked, parted.making) : "";
+  const std::string plan = plan_written(verb, arguments);
+  Arguments making{arguments[0]}, asked{plan};
+  making.insert(making.end(), parted.making.begin(), parted.making.end());
+  asked.insert(asked.end(), parted.asked.begin(), parted.asked.end());
+  return fmt::format("make a plan from it: {}{} -o {}; then {}", whole_command(maker, making),
+                     trainer, shell_word(plan), whole_command(verb, asked));
+}
+
+}  // namespace penstock

@@ -1,0 +1,25 @@
+// Which words of a command line name files, and of what: by the format of a file that is there, and
+// by its name where it is not.
+#pragma once
+
+#include <string>
+
+#include "cli/io/answer.h"
+
+namespace penstock {
+
+enum class FileRole { kNone, kPlan, kModel, kProfile, kCluster, kBook, kJob, kScript, kLog };
+
+// A model is a config.json, its folder, or a name on a hub; a script is all that starts a trainer.
+FileRole role_of(const std::string& word);
+
+// In the order in which they were typed; values of options, too. A profile stands for its model.
+struct TypedFiles {
+  Arguments plans, models, clusters, jobs, scripts, logs;
+};
+TypedFiles typed_files(const Arguments& arguments);
+
+// Where plans are compared: "plan.json other.json", what is no other file being one, too.
+Arguments plans_or_json(const Arguments& arguments);
+
+}  // namespace penstock

@@ -1,0 +1,170 @@
+// What other tools call the verbs, and what is said of things that no verb is called after. One row
+// per idea; {..} in a sentence is what was typed, or an example of it (filled_in in
+// verb_called.cc).
+#pragma once
+
+#include <array>
+#include <string_view>
+
+namespace penstock {
+
+// Several verbs stand as "trace' or 'report".
+struct OtherName {
+  std::array<std::string_view, 24> typed;
+  std::string_view verb;
+};
+inline constexpr std::array kOtherNames{
+    OtherName{{"search",      "optimize",  "optimizer", "autotune", "tune",     "find",
+               "optimal",     "recommend", "suggest",   "solve",    "best",     "auto",
+               "layout",      "strategy",  "generate",  "create",   "make",     "partition",
+               "parallelize", "split",     "shard",     "place",    "planning", "improve"},
+              "plan"},
+    OtherName{{"evaluate", "eval", "perf", "performance", "forecast", "guess"}, "predict"},
+    OtherName{{"supervise", "elastic", "resume", "restart", "daemon"}, "manage"},
+    OtherName{{"watch", "monitor", "top", "progress"}, "status"},
+    OtherName{{"sweep", "grid", "scan", "vary", "ablate", "whatif", "what-if", "scaling",
+               "sensitivity", "versus", "vs"},
+              "compare"},
+    OtherName{{"lint", "verify", "test", "inspect", "audit", "fix"}, "check"},
+    OtherName{{"visualize", "open", "html", "page", "dashboard", "web", "gui", "ui", "serve",
+               "viewer", "browse"},
+              "report"},
+    OtherName{{"plot", "draw", "figure", "picture", "svg", "png", "gantt", "timeline", "image",
+               "render", "perfetto", "chart", "graph"},
+              "trace' (-o step.svg, a step) or 'report"},
+    OtherName{{"why", "analyze", "analysis", "summarize", "bottleneck", "diagnose", "advise",
+               "debug", "slow", "understand", "troubleshoot", "interpret"},
+              "explain"},
+    OtherName{{"convert", "save", "emit", "translate", "to-megatron", "slurm", "sbatch"}, "export"},
+    OtherName{{"replay", "sim", "simulator", "simulation", "emulate", "dryrun", "dry-run"},
+              "simulate"},
+    OtherName{{"measure", "profiler", "time"}, "profile"},
+    OtherName{{"bubble", "scheduler", "pipeline", "pipelining"}, "schedule"},
+    OtherName{{"calibration", "correct", "regress"}, "calibrate"},
+    OtherName{{"morphing", "availability", "spot", "goodput"}, "morph"},
+    OtherName{{"hparam", "multi-model", "pack", "share"}, "multi"},
+    OtherName{{"varlen", "lengths", "batching"}, "dynamic"},
+};
+
+// `help`: what is said; the others where such a file was typed, unless they are empty.
+struct Idea {
+  std::array<std::string_view, 24> typed;
+  std::string_view help, of_plan = "", of_model = "", of_job = "";
+};
+
+// What people ask of a layout, "check-memory", "estimate-cost": it outweighs the verb beside it.
+inline constexpr std::array kQuantities{
+    Idea{{"memory", "mem", "vram", "oom", "fit", "fits", "hbm", "footprint"},
+         "did you mean 'predict'? {predicting} says what every rank of one layout holds; "
+         "{planning} finds layouts that fit",
+         "{simulating} says what every rank holds; {explaining} what limits it"},
+    Idea{{"mfu", "hfu", "throughput", "tflops", "flops", "speed", "step-time", "steptime", "tps"},
+         "did you mean 'predict'? {predicting} tells step time, tokens/s and MFU of one layout; "
+         "--measured \"TP=2 PP=4 DP=2 mbs=1 gbs=64: {time}\" adds a run that you measured",
+         "{simulating} replays it: step time and bubble; {explaining} tells tokens/s and MFU"},
+    Idea{{"cost", "costs", "price", "prices", "pricing", "days", "duration", "spend", "usd", "bill",
+          "eta", "dollars", "money"},
+         "{planning} --tokens 2T --usd-per-gpu-hour 2.5 adds the days and the price of the "
+         "training; penstock import skypilot vms.csv puts a cloud's prices into a cluster file"},
+};
+
+// Of things that people list: they outweigh a vague verb beside them ("show-gpus", "get clusters").
+inline constexpr std::array kThings{
+    Idea{{"device", "devices", "gpu", "gpus", "hardware", "accelerator", "accelerators", "card",
+          "cards"},
+         "--device takes the name of a GPU, such as h100-sxm, a100-80gb, b200, mi300x or rtx-4090; "
+         "penstock plan {model} --device list names all, and penstock schedule --help the "
+         "schedules"},
+    Idea{{"model", "models", "config.json", "llm"},
+         "any config.json of Hugging Face's is a model: {planning} (data/models has some)"},
+    Idea{{"cluster", "clusters", "node", "nodes", "machines", "topology", "hosts"},
+         "--cluster FILE takes nodes and links (data/clusters has some, docs/file_formats.md the "
+         "keys); without it --device h100-sxm assumes nodes of 8"},
+    Idea{{"schedules"},
+         "penstock schedule --help names them; penstock schedule 1f1b,zb-h1 -P 4 -M 8 --cost "
+         "F=10ms,I=10ms,W=10ms compares two"},
+    Idea{{"trainer", "trainers", "targets", "frameworks", "backends"},
+         "the trainer is named to a verb: penstock plan {model} ... --for torchtitan, penstock "
+         "export {plan} --to megatron -o job; penstock export --help lists them"},
+    Idea{{"job", "jobs", "queue", "queues", "ps", "run", "runs"},
+         "no queue is kept: penstock manage {job} keeps one job running, and penstock status {job} "
+         "shows its machines, its speed and the last decisions"},
+    Idea{{"log", "logs", "parse-log", "tail"},
+         "{validating} compares the log of a run with its plan; penstock status {job} shows a "
+         "managed job"},
+    Idea{{"batch", "batchsize", "mbs", "gbs", "microbatch"},
+         "{planning} finds the micro-batch size; the global batch, in samples, is yours"},
+    Idea{{"plans", "results", "history"},
+         "a plan is a file, where -o of penstock plan put it: {explaining} says what limits it, "
+         "{reporting} shows it"},
+};
+
+inline constexpr std::array kSentences{
+    Idea{{"launch", "run", "start", "execute", "submit", "deploy", "apply", "use", "operate",
+          "follow", "go"},
+         "did you mean 'train' or 'manage'? penstock train plan.json --data FILE trains here by a "
+         "plan, penstock export plan.json --to megatron -o job writes the files that start a "
+         "trainer, and penstock manage job.json keeps a job running by a book of plans (penstock "
+         "train --book book.json --ranks N uses one of them)",
+         "penstock starts nothing on other machines: {exporting} writes the files that start a "
+         "trainer (run.sh, job.sbatch, sky.yaml), {training} trains here",
+         "nothing is started before there is a plan: {planning} -o plan.json; then penstock export "
+         "plan.json --to megatron -o job writes the files that start a trainer",
+         "did you mean 'manage'? write penstock manage {job}"},
+    Idea{{"diff", "difference", "delta"},
+         "did you mean 'compare'? penstock compare {model} --device h100-sxm --gpus 64 "
+         "--global-batch 512 --vary schedule=1f1b,zb-h1 plans with several settings; penstock "
+         "report plan.json other.json -o report.html shows several plans",
+         "{reporting both} shows both plans on one page; penstock plan {model} ... --baseline "
+         "{plan} compares the best plan with that one"},
+    Idea{
+        {"scale", "resize", "rescale", "grow", "shrink", "replan"},
+        "{planning for gpus} plans for that many GPUs, penstock compare {model} ... --vary "
+        "gpus=32,64 for several numbers; a running job is told so: penstock tell JOB COMMAND, with "
+        "the commands join, leave, preempt, checkpoint, morph and stop"},
+    Idea{{"benchmark", "bench"},
+         "did you mean 'profile'? penstock profile {model} measures it on a GPU of this machine; "
+         "{predicting} predicts a step without one"},
+    Idea{{"download", "pull", "fetch"},
+         "nothing is fetched over the network; any config.json of Hugging Face's is a model: "
+         "{planning} (data/models has some)"},
+    Idea{{"config", "init", "setup", "new", "wizard", "begin", "quickstart", "tutorial", "examples",
+          "example", "demo", "doctor", "env", "login", "auth", "update", "upgrade", "install",
+          "configure"},
+         "nothing is set up first: {planning}; penstock alone shows seven ways to begin, penstock "
+         "--version tells which version this is"},
+    Idea{{"docs", "manual", "options", "usage", "commands", "verbs", "me", "us", "man-page"},
+         "penstock --help lists the verbs, penstock VERB --help explains one, penstock man "
+         "prints all"},
+    Idea{{"join", "leave", "preempt", "checkpoint", "stop", "drain", "add", "remove", "kill"},
+         "the manager of a job is told so: penstock tell JOB COMMAND, with the commands join, "
+         "leave, preempt, checkpoint, morph and stop"},
+    Idea{{"cancel", "pause"},
+         "the manager of a job is told so: penstock tell {job} stop writes a checkpoint and ends "
+         "it; penstock manage {job} goes on"},
+    Idea{{"python", "python3", "accelerate", "srun", "mpirun", "bash", "ray", "docker", "pip",
+          "sudo", "torchrun", "sky", "kubectl"},
+         "penstock starts no script: penstock check {script} judges one, penstock export "
+         "{plan} --to megatron -o job writes one, penstock train {plan} --data FILE "
+         "trains here"},
+    Idea{{"deepspeed", "megatron", "torchtitan", "nemo", "pretrain", "lightning", "colossalai",
+          "fsdp", "pytorch", "torchtune"},
+         "the trainer is named to a verb: penstock plan {model} ... --for deepspeed, "
+         "penstock export {plan} --to deepspeed -o job; penstock check {script} judges a "
+         "launch file"},
+    Idea{{"how", "what", "which", "can", "is", "i", "will", "does", "do", "please", "should"},
+         "a question is asked with options: {planning} --tokens 2T --usd-per-gpu-hour 2.5 prints "
+         "the best plan, the days and the price"},
+    Idea{{"inference", "serving", "generate-text", "finetune", "lora"},
+         "training steps of all parameters are planned: forward, backward and update of one "
+         "model"},
+};
+
+// They say nothing of what is to be shown.
+inline constexpr std::array<std::string_view, 30> kVague{
+    "get",     "list",  "ls",    "show",      "print",     "describe", "view",  "display",
+    "see",     "dump",  "cat",   "info",      "summary",   "estimate", "calc",  "calculate",
+    "compute", "count", "all",   "available", "supported", "known",    "query", "my",
+    "the",     "of",    "total", "required",  "max",       "peak"};
+
+}  // namespace penstock
