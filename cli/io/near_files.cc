@@ -144,7 +144,11 @@ std::string near_file(const std::string& path, bool is_json, bool takes_folder,
   };
   const std::vector<std::string> names = names_in(folder_of(typed), is_read);
   if (names.empty()) return "";
-  std::string near = did_you_mean(typed.filename().string(), names);
+  const auto same = std::find_if(names.begin(), names.end(), [&typed](const std::string& name) {
+    return words_of(name) == words_of(typed.filename().string());
+  });
+  std::string near = same != names.end() ? fmt::format("{}{}'?", kFound, *same)
+                                         : did_you_mean(typed.filename().string(), names);
   if (!near.starts_with(kFound)) {
     if (names.size() > 1) return "";
     near = fmt::format("{}{}'?", kFound, names[0]);  // "config.yaml" of "config.json"

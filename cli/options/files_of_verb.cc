@@ -150,6 +150,15 @@ std::string help_for_files(std::string_view verb, const Arguments& arguments) {
   if (found == nullptr) return "";
   const TypedFiles files = typed_files(arguments);
   const std::string takes = first_argument(options_of(*found).usage);
+  if (verb == "schedule" && !files.plans.empty()) {
+    return command_of("simulate", {files.plans[0]}) + " replays the schedule of a plan";
+  }
+  if (verb == "schedule" && !files.models.empty()) {
+    Arguments words{files.models[0]};
+    const Arguments taken = options_taken("plan", words[0], arguments);
+    words.insert(words.end(), taken.begin(), taken.end());
+    return fmt::format("of a model {} finds the schedule", whole_command("plan", words));
+  }
   if ((takes == "MODEL" || takes == "CONFIG") && files.models.empty()) {
     return help_for_model_verb(verb, files, arguments);
   }

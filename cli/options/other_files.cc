@@ -343,7 +343,7 @@ void refuse_other_file(const std::string& usage, const Arguments& arguments) {
   });
   if (has_plan && takes == "PLAN") return;
   // A report of a model is one of its search.
-  if (takes == "PLAN" && verb != "report" && verb != "trace") refuse_model(verb, arguments);
+  if (takes == "PLAN" && verb != "report") refuse_model(verb, arguments);
   const bool is_planned = verb == "plan" || verb == "predict" || verb == "compare";
   if (is_planned && format.starts_with(kClusterFormat)) refuse_cluster(verb, arguments);
   if (is_planned && is_plan_format(format)) refuse_plan(verb, arguments);

@@ -459,6 +459,10 @@ std::string Options::help_for_file(const Arguments& own, const std::string& word
       return fmt::format("the trainer follows its option: penstock check {} --as {}", word, first);
     }
     const bool is_config = word.ends_with("config.json") && !is_launch_file(word);
+    if (!is_config && role_of(first) != FileRole::kModel) {  // "check job/*.sh"
+      return fmt::format("one file at a time: {}; all files of a folder: penstock check .",
+                         command_of("check", {first}));
+    }
     return fmt::format(
         "a launch file comes first, and the model follows its option: penstock "
         "check {} --config {}",
@@ -468,6 +472,9 @@ std::string Options::help_for_file(const Arguments& own, const std::string& word
     return fmt::format(
         "one file at a time: penstock check {}; all files of a folder: penstock check .",
         first_word_of(own));
+  }
+  if (is_other && takes_plan && role_of(own[0]) == FileRole::kLog) {
+    return "the log of a run comes after its plan: " + command_of("validate", {word, own[0]});
   }
   if (is_other && !own.empty() && takes_plan) {
     return fmt::format("one file at a time: penstock {} {}", usage_.substr(0, usage_.find(' ')),
@@ -507,7 +514,10 @@ std::string Options::help_for_file(const Arguments& own, const std::string& word
   if (is_there(word)) {
     return has("--cluster") ? "a cluster file follows its option: --cluster " + word : "";
   }
-  return has("--output") ? "to write a file: -o " + word : "";
+  const bool is_named = std::any_of(own.begin(), own.end(), [](const std::string& each) {
+    return each == "-o" || each == "--output";
+  });
+  return has("--output") && !is_named ? "to write a file: -o " + word : "";
 }
 
 // "tp 8 pp 4", "why not pp=4", and of `compare` "tp 1,2,4": degrees without their option.

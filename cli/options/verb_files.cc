@@ -17,10 +17,8 @@
 #include "cli/io/shell_word.h"
 #include "cli/options/able_verbs.h"
 #include "cli/options/options_entry.h"
-#include "cli/options/trainer_called.h"
 #include "core/files/plan_format.h"
 #include "core/values/error.h"
-#include "trainers/trainer_table.h"
 
 namespace penstock {
 namespace {

@@ -11,14 +11,19 @@
 
 #include <fmt/format.h>
 
+#include "cli/io/near_files.h"
+#include "cli/options/able_verbs.h"
 #include "cli/options/environment_words.h"
 #include "cli/options/field_words.h"
 #include "cli/options/files_of_verb.h"
 #include "cli/options/parse.h"
+#include "cli/options/placed_words.h"
+#include "cli/options/trainer_called.h"
 #include "cli/options/typed_files.h"
 #include "cli/options/whole_command.h"
 #include "cli/verbs/verb_ideas.h"
 #include "core/values/units.h"
+#include "trainers/trainer_table.h"
 
 namespace penstock {
 namespace {
@@ -60,6 +65,7 @@ std::vector<std::string> stems_of(const std::string& word) {
 
 // What stands behind the verb.
 struct Typed {
+  std::string verb;
   Arguments words;
   TypedFiles files;
 };
@@ -118,6 +124,17 @@ std::string put_for(std::string_view place, const Typed& typed) {
   if (place == "script") return first_or(typed.files.scripts, "train.sh");
   if (place == "job") return first_or(typed.files.jobs, "job.json");
   if (place == "time") return time_typed(typed.words);
+  if (place == "trainer") {
+    const std::string trainer = trainer_called(typed.verb);
+    return find_trainer(trainer) == nullptr ? "deepspeed" : trainer;
+  }
+  if (place == "drawing") {
+    Arguments words{first_or(typed.files.plans, "plan.json")};
+    const Arguments options = options_taken("trace", words[0], typed.words);
+    words.insert(words.end(), options.begin(), options.end());
+    const bool is_named = std::find(words.begin(), words.end(), "-o") != words.end();
+    return whole_command("trace", words) + (is_named ? "" : " -o step.svg");
+  }
   if (place == "planning for gpus") {
     return whole_command(
         "plan", {first_or(typed.files.models, "config.json"), "--gpus", number_typed(typed.words)});
@@ -165,7 +182,7 @@ const Idea* idea_of(const std::array<Idea, n>& ideas, const std::string& word) {
 }
 
 std::string help_for_word(const std::string& word, const Typed& typed) {
-  for (const OtherName& other : kOtherNames) {
+  for (const NameOfVerb& other : kOtherNames) {
     if (has(other.typed, word)) return fmt::format("did you mean '{}'?", other.verb);
   }
   for (const Idea& idea : kSentences) {
@@ -231,11 +248,31 @@ std::string help_for_vague(const Typed& typed) {
 
 std::string help_for_part(const std::vector<std::string>& parts,
                           const std::vector<std::string>& known, const Typed& typed) {
+  for (const std::string& part : parts) {  // "plan-export plan.json": the one that takes the file
+    const bool takes_files = !typed.words.empty() && help_for_files(part, typed.words).empty();
+    if (is_verb(known, part) && takes_files) return fmt::format("did you mean '{}'?", part);
+  }
   for (const std::string& part : parts) {
     if (is_verb(known, part)) return fmt::format("did you mean '{}'?", part);
     if (std::string help = help_for_word(part, typed); !help.empty()) return help;
   }
   return "";
+}
+
+// "llama-3-8b --gpus 8", "h100 config.json": of a model and a GPU a plan is asked for.
+std::string help_for_question(const Typed& typed) {
+  Arguments words = typed.words;
+  const ShippedModels shipped = shipped_models(typed.verb);
+  if (shipped.is_it) {
+    words.insert(words.begin(), shipped.paths);
+  } else if (is_like_gpu(typed.verb)) {
+    const bool has_file = !words.empty() && role_of(words[0]) != FileRole::kNone;
+    if (!has_file) words.insert(words.begin(), "config.json");
+    words.insert(words.begin() + 1, {"--device", typed.verb});
+  } else {
+    return "";
+  }
+  return verb_takes("plan", words) ? "a verb comes first: " + whole_command("plan", words) : "";
 }
 
 // A slip in every third letter at most: others are other words.
@@ -260,7 +297,7 @@ std::string help_for_verb(const Arguments& arguments, const std::vector<std::str
     return "a setting of the environment stands before the command: " + first + " penstock VERB";
   }
   const Arguments rest(arguments.begin() + 1, arguments.end());
-  const Typed typed{rest, typed_files(rest)};
+  const Typed typed{first, rest, typed_files(rest)};
   if (first.starts_with('-') || first.find('.') != std::string::npos ||
       first.find('/') != std::string::npos) {
     return "a verb comes first: penstock plan config.json --device h100-sxm --gpus 64 "
@@ -281,16 +318,15 @@ std::string help_for_verb(const Arguments& arguments, const std::vector<std::str
   const std::vector<std::string> parts = parts_of(plain);
   if (std::string help = help_for_noun(parts, typed); !help.empty()) return help;
   if (std::string help = help_for_part(parts, known, typed); !help.empty()) return help;
-  std::vector<std::string> words = known;
-  return fmt::format("known: {}; penstock alone shows seven ways to begin", fmt::join(words, ", "));
+  if (std::string help = help_for_question(typed); !help.empty()) return help;
+  return fmt::format("known: {}; penstock alone shows seven ways to begin", fmt::join(known, ", "));
 }
 
 std::string verb_meant(const std::string& typed, const std::vector<std::string>& known) {
   for (const std::string& stem : stems_of(american(typed))) {
     if (std::find(known.begin(), known.end(), stem) != known.end()) return stem;
-    for (const OtherName& other : kOtherNames) {
-      const bool is_one = other.verb.find('\'') == std::string_view::npos;
-      if (is_one && has(other.typed, stem)) return std::string(other.verb);
+    for (const NameOfVerb& other : kOtherNames) {
+      if (has(other.typed, stem)) return std::string(other.verb);
     }
   }
   return "";

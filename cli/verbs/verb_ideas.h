@@ -8,42 +8,39 @@
 
 namespace penstock {
 
-// Several verbs stand as "trace' or 'report".
-struct OtherName {
+struct NameOfVerb {
   std::array<std::string_view, 24> typed;
   std::string_view verb;
 };
 inline constexpr std::array kOtherNames{
-    OtherName{{"search",      "optimize",  "optimizer", "autotune", "tune",     "find",
-               "optimal",     "recommend", "suggest",   "solve",    "best",     "auto",
-               "layout",      "strategy",  "generate",  "create",   "make",     "partition",
-               "parallelize", "split",     "shard",     "place",    "planning", "improve"},
-              "plan"},
-    OtherName{{"evaluate", "eval", "perf", "performance", "forecast", "guess"}, "predict"},
-    OtherName{{"supervise", "elastic", "resume", "restart", "daemon"}, "manage"},
-    OtherName{{"watch", "monitor", "top", "progress"}, "status"},
-    OtherName{{"sweep", "grid", "scan", "vary", "ablate", "whatif", "what-if", "scaling",
-               "sensitivity", "versus", "vs"},
-              "compare"},
-    OtherName{{"lint", "verify", "test", "inspect", "audit", "fix"}, "check"},
-    OtherName{{"visualize", "open", "html", "page", "dashboard", "web", "gui", "ui", "serve",
-               "viewer", "browse"},
-              "report"},
-    OtherName{{"plot", "draw", "figure", "picture", "svg", "png", "gantt", "timeline", "image",
-               "render", "perfetto", "chart", "graph"},
-              "trace' (-o step.svg, a step) or 'report"},
-    OtherName{{"why", "analyze", "analysis", "summarize", "bottleneck", "diagnose", "advise",
-               "debug", "slow", "understand", "troubleshoot", "interpret"},
-              "explain"},
-    OtherName{{"convert", "save", "emit", "translate", "to-megatron", "slurm", "sbatch"}, "export"},
-    OtherName{{"replay", "sim", "simulator", "simulation", "emulate", "dryrun", "dry-run"},
-              "simulate"},
-    OtherName{{"measure", "profiler", "time"}, "profile"},
-    OtherName{{"bubble", "scheduler", "pipeline", "pipelining"}, "schedule"},
-    OtherName{{"calibration", "correct", "regress"}, "calibrate"},
-    OtherName{{"morphing", "availability", "spot", "goodput"}, "morph"},
-    OtherName{{"hparam", "multi-model", "pack", "share"}, "multi"},
-    OtherName{{"varlen", "lengths", "batching"}, "dynamic"},
+    NameOfVerb{{"search",      "optimize",  "optimizer", "autotune", "tune",     "find",
+                "optimal",     "recommend", "suggest",   "solve",    "best",     "auto",
+                "layout",      "strategy",  "generate",  "create",   "make",     "partition",
+                "parallelize", "split",     "shard",     "place",    "planning", "improve"},
+               "plan"},
+    NameOfVerb{{"evaluate", "eval", "perf", "performance", "forecast", "guess"}, "predict"},
+    NameOfVerb{{"supervise", "elastic", "resume", "restart", "daemon"}, "manage"},
+    NameOfVerb{{"watch", "monitor", "top", "progress"}, "status"},
+    NameOfVerb{{"sweep", "grid", "scan", "vary", "ablate", "whatif", "what-if", "scaling",
+                "sensitivity", "versus", "vs"},
+               "compare"},
+    NameOfVerb{{"lint", "verify", "test", "inspect", "audit", "fix"}, "check"},
+    NameOfVerb{{"visualize", "open", "html", "page", "dashboard", "web", "gui", "ui", "serve",
+                "viewer", "browse"},
+               "report"},
+    NameOfVerb{{"why", "analyze", "analysis", "summarize", "bottleneck", "diagnose", "advise",
+                "debug", "slow", "understand", "troubleshoot", "interpret"},
+               "explain"},
+    NameOfVerb{{"convert", "save", "emit", "translate", "to-megatron", "slurm", "sbatch"},
+               "export"},
+    NameOfVerb{{"replay", "sim", "simulator", "simulation", "emulate", "dryrun", "dry-run"},
+               "simulate"},
+    NameOfVerb{{"measure", "profiler", "time"}, "profile"},
+    NameOfVerb{{"bubble", "scheduler", "pipeline", "pipelining"}, "schedule"},
+    NameOfVerb{{"calibration", "correct", "regress"}, "calibrate"},
+    NameOfVerb{{"morphing", "availability", "spot", "goodput"}, "morph"},
+    NameOfVerb{{"hparam", "multi-model", "pack", "share"}, "multi"},
+    NameOfVerb{{"varlen", "lengths", "batching"}, "dynamic"},
 };
 
 // `help`: what is said; the others where such a file was typed, unless they are empty.
@@ -111,6 +108,10 @@ inline constexpr std::array kSentences{
          "nothing is started before there is a plan: {planning} -o plan.json; then penstock export "
          "plan.json --to megatron -o job writes the files that start a trainer",
          "did you mean 'manage'? write penstock manage {job}"},
+    Idea{{"plot", "draw", "figure", "picture", "svg", "png", "gantt", "timeline", "image", "render",
+          "perfetto", "chart", "graph"},
+         "did you mean 'trace' (a step) or 'report' (a page)? {drawing} draws a step, penstock "
+         "report {plan} -o report.html makes a page of the plan"},
     Idea{{"diff", "difference", "delta"},
          "did you mean 'compare'? penstock compare {model} --device h100-sxm --gpus 64 "
          "--global-batch 512 --vary schedule=1f1b,zb-h1 plans with several settings; penstock "
@@ -149,8 +150,8 @@ inline constexpr std::array kSentences{
          "trains here"},
     Idea{{"deepspeed", "megatron", "torchtitan", "nemo", "pretrain", "lightning", "colossalai",
           "fsdp", "pytorch", "torchtune"},
-         "the trainer is named to a verb: penstock plan {model} ... --for deepspeed, "
-         "penstock export {plan} --to deepspeed -o job; penstock check {script} judges a "
+         "the trainer is named to a verb: penstock plan {model} ... --for {trainer}, "
+         "penstock export {plan} --to {trainer} -o job; penstock check {script} judges a "
          "launch file"},
     Idea{{"how", "what", "which", "can", "is", "i", "will", "does", "do", "please", "should"},
          "a question is asked with options: {planning} --tokens 2T --usd-per-gpu-hour 2.5 prints "

@@ -5,6 +5,7 @@
 #include <array>
 #include <cctype>
 #include <filesystem>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -132,6 +133,17 @@ std::string command_without_verb(const Arguments& arguments) {
     Arguments words{first.substr(verb.name.size())};
     words.insert(words.end(), rest.begin(), rest.end());
     return command_of(std::string(verb.name), words);
+  }
+  const std::string bare = first.substr(std::min(first.find_first_not_of('-'), first.size()));
+  if (bare != first && bare == "help") return "penstock --help";
+  if (bare != first && is_verb(bare)) return whole_command(bare, rest);
+  const std::string begin = first.substr(0, first.find(' '));
+  if (begin != first && is_verb(begin)) {  // quotes around the whole command
+    Arguments words;
+    std::istringstream parts(first.substr(begin.size()));
+    for (std::string word; parts >> word;) words.push_back(word);
+    words.insert(words.end(), rest.begin(), rest.end());
+    return command_of(begin, words);
   }
   const bool is_file = std::filesystem::is_regular_file(first, error) ||
                        first.find_first_of("./") != std::string::npos;
