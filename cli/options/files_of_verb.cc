@@ -86,7 +86,10 @@ std::string help_for_script(std::string_view verb, const std::string& script,
   const FileKind kind = kind_of_text(script, "");
   if (kind.words == "YAML") {
     return std::string(kind.use) +
-           "; penstock check train.sh judges the script that starts the training";
+           "; penstock check train.sh judges the script that starts the training" +
+           (has_option(verb, "--pin") ? "; give what the file says with options (--gpus, "
+                                        "--global-batch, --pin TP=8,PP=4)"
+                                      : "");
   }
   const std::string judged = fmt::format(
       "{}{} judges launch files of Megatron-LM, Megatron-Bridge, torchtitan, "

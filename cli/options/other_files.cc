@@ -279,14 +279,17 @@ std::string help_for_folder(const Arguments& arguments) {
 }
 
 // The same of one that is there.
-void refuse_script_or_log(const std::string& verb, const Arguments& arguments) {
+void refuse_script_or_log(const std::string& verb, const std::string& takes,
+                          const Arguments& arguments) {
   const FileRole role = role_of(arguments.front());
   const std::string words(kind_of_text(arguments.front(), "").words);
   const bool is_one = role == FileRole::kScript || role == FileRole::kLog;
   if (!is_one || words.empty() || verb == "profile") return;
   if (const std::string help = help_for_files(verb, arguments); !help.empty()) {
-    throw_bad_input(fmt::format("{}: this is not a JSON file, but {}\nhelp: {}", arguments.front(),
-                                words, help));
+    const bool is_plan = takes == "PLAN";
+    throw_bad_input(
+        fmt::format("{}: this is not a JSON file, but {}, and {} belongs here\nhelp: {}",
+                    arguments.front(), words, is_plan ? "a plan" : "a model", help));
   }
 }
 
@@ -350,7 +353,7 @@ void refuse_other_file(const std::string& usage, const Arguments& arguments) {
   if (is_planned && format.starts_with("penstock.") && !format.starts_with(kProfileFormat)) {
     expect_profile(load_json(path).value, path);  // a book, a job file: before what is missing
   }
-  refuse_script_or_log(verb, arguments);
+  refuse_script_or_log(verb, takes, arguments);
   const bool is_other_file = format.empty() && !path.ends_with(".json") &&
                              !kind_of_text(path, "").words.empty() && verb != "profile";
   if (takes == "PLAN" && verb != "report" && verb != "trace" && !is_plan_format(format)) {

@@ -78,7 +78,7 @@ std::string first_or(const Arguments& words, const char* usual) {
 std::string number_typed(const Arguments& words) {
   constexpr std::size_t kMostDigits = 6;
   for (const std::string& word : words) {
-    const std::string value = word.substr(word.find('=') + 1);
+    std::string value = word.substr(word.find('=') + 1);
     const bool is_number = !value.empty() && value.size() <= kMostDigits &&
                            value.find_first_not_of("0123456789") == std::string::npos;
     if (is_number) return value;
@@ -89,7 +89,7 @@ std::string number_typed(const Arguments& words) {
 // "3.12s" of "--step-time 3.12s".
 std::string time_typed(const Arguments& words) {
   for (const std::string& word : words) {
-    const std::string value = word.substr(word.find('=') + 1);
+    std::string value = word.substr(word.find('=') + 1);
     if (value.ends_with('s') && parse_duration(value)) return value;
   }
   return "3.1s";

@@ -61,7 +61,7 @@ TEST_CASE("every way to be wrong has a message and a remedy") {
   CHECK(message_for({}) ==
         "FILE: missing\nhelp: usage: penstock do FILE [OPTIONS]; FILE: what to do");
   CHECK(message_for({"a", "b"}) ==
-        "'b' is one argument too many\nhelp: usage: penstock do FILE [OPTIONS]");
+        "'b' is one argument too many\nhelp: leave it out: usage: penstock do FILE [OPTIONS]");
   CHECK(message_for({"a", "--rnks", "3"}) ==
         "unknown option '--rnks'\nhelp: did you mean '--ranks'? --ranks 3: pipeline ranks");
   CHECK(message_for({"a", "--rnks=3"}) ==

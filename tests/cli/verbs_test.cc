@@ -124,7 +124,8 @@ TEST_CASE("options before the verb are put behind it") {
 
 TEST_CASE("an unknown verb names the nearest") {
   CHECK(tests::message_of([] { run_penstock({"schdule"}); }) ==
-        "unknown verb 'schdule'\nhelp: did you mean 'schedule'?");
+        "unknown verb 'schdule'\nhelp: did you mean 'schedule'? for example "
+        "penstock schedule 1f1b -P 4 -M 8 --cost F=10ms,I=10ms,W=10ms");
 }
 
 TEST_CASE("a plan goes through its file: check, simulate and explain agree with it") {
