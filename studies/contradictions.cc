@@ -5,6 +5,7 @@
 #include "studies/contradictions.h"
 
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -15,6 +16,17 @@
 namespace penstock {
 namespace {
 
+// The degree that is too large, DP before PP before TP, as large as the others leave room for.
+std::string fitting_degree(const Pins& pins, std::int64_t needed, std::int64_t there) {
+  for (const auto& [name, degree] :
+       {std::pair{"DP", pins.data}, std::pair{"PP", pins.pipeline}, std::pair{"TP", pins.tensor}}) {
+    const std::int64_t others = needed / degree.value_or(1);
+    if (degree.value_or(1) == 1 || others > there) continue;
+    return fmt::format(" {} = {} is the largest that fits.", name, there / others);
+  }
+  return "";
+}
+
 void add_devices(const Question& question, std::int64_t needed, const GpusThere& there,
                  std::vector<std::string>& found) {
   const Pins& pins = question.request.pins;
@@ -23,9 +35,10 @@ void add_devices(const Question& question, std::int64_t needed, const GpusThere&
   if (pins.data) words.push_back(fmt::format("DP = {}", *pins.data));
   if (pins.tensor) words.push_back(fmt::format("TP = {}", *pins.tensor));
   if (pins.context) words.push_back(fmt::format("CP = {}", *pins.context));
-  found.push_back(fmt::format("{} {} {} (PP x DP x TP), but {} {}.", joined(words, ", "),
+  found.push_back(fmt::format("{} {} {} (PP x DP x TP), but {} {}.{}", joined(words, ", "),
                               words.size() == 1 ? "needs" : "together need",
-                              count_of(needed, "GPU"), there.who, there.gpus));
+                              count_of(needed, "GPU"), there.who, there.gpus,
+                              fitting_degree(pins, needed, there.gpus)));
 }
 
 void add_stages(const Question& question, std::vector<std::string>& found) {
@@ -36,8 +49,13 @@ void add_stages(const Question& question, std::vector<std::string>& found) {
   const std::string degrees =
       pins.chunks ? fmt::format("PP = {} and VP = {} make", pins.pipeline.value_or(1), *pins.chunks)
                   : fmt::format("PP = {} makes", *pins.pipeline);
-  found.push_back(fmt::format("{} {}, but the model can be cut into no more than its {}.", degrees,
-                              count_of(stages, "stage"), count_of(sections, "section")));
+  const std::int64_t pipeline = pins.pipeline.value_or(1);
+  const std::string most = pins.chunks && pipeline <= sections
+                               ? fmt::format("VP = {}", sections / pipeline)
+                               : fmt::format("PP = {}", sections);
+  found.push_back(
+      fmt::format("{} {}, but the model can be cut into no more than its {}. {} is the most.",
+                  degrees, count_of(stages, "stage"), count_of(sections, "section"), most));
 }
 
 void add_tensor(const Question& question, std::vector<std::string>& found) {
@@ -53,8 +71,12 @@ void add_tensor(const Question& question, std::vector<std::string>& found) {
   std::vector<std::string> words;
   words.reserve(known.size());
   for (const int degree : known) words.push_back(std::to_string(degree));
-  found.push_back(fmt::format("TP = {}: {} has times for TP = {} only.", *pins.tensor,
-                              question.profile.value.name, joined(words, ", ")));
+  const int heads = question.estimated ? question.estimated->model.heads : 0;
+  found.push_back(fmt::format("TP = {}: {} has times for TP = {} only{}.", *pins.tensor,
+                              question.profile.value.name, joined(words, ", "),
+                              heads > 0 && heads % *pins.tensor != 0
+                                  ? fmt::format(", since TP divides its {} attention heads", heads)
+                                  : ""));
 }
 
 void add_chunks(const Question& question, std::vector<std::string>& found) {

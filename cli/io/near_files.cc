@@ -8,6 +8,7 @@
 #include <cctype>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <system_error>
 #include <vector>
 
@@ -183,6 +184,45 @@ std::string shipped_cluster(const std::string& typed) {
     if (fs::is_regular_file(folder / name, error)) return (folder / name).string();
   }
   return "";
+}
+
+namespace {
+
+// Of a cluster that has these devices and no others; nothing of any other file.
+std::optional<int> devices_in(const fs::path& file, const std::vector<std::string>& devices) {
+  if (!format_of_file(file.string()).starts_with("penstock.cluster/")) return {};
+  const ClusterSpec cluster = load_cluster(file.string()).value;
+  const bool fits = std::all_of(
+      cluster.device_types.begin(), cluster.device_types.end(), [&](const DeviceType& type) {
+        return std::find(devices.begin(), devices.end(), type.name) != devices.end();
+      });
+  return fits ? std::optional(device_count(cluster)) : std::nullopt;
+}
+
+}  // namespace
+
+std::string cluster_with(const std::vector<std::string>& devices) {
+  if (devices_in("cluster.json", devices)) return "cluster.json";
+  for (const fs::path& folder : folders_of("clusters")) {
+    std::string smallest;
+    int fewest = 0;
+    for (const std::string& name :
+         names_in(folder, [](const fs::path& file) { return file.extension() == ".json"; })) {
+      const auto count = devices_in(folder / name, devices);
+      if (!count || (!smallest.empty() && *count >= fewest)) continue;
+      fewest = *count;
+      smallest = (folder / name).string();
+    }
+    if (!smallest.empty()) return smallest;
+  }
+  return "";
+}
+
+std::string model_at_hand() {
+  constexpr const char *kUsual = "config.json", *kShipped = "data/models/llama-3-8b.json";
+  std::error_code error;
+  return !fs::is_regular_file(kUsual, error) && fs::is_regular_file(kShipped, error) ? kShipped
+                                                                                     : kUsual;
 }
 
 ShippedModels shipped_models(const std::string& typed) {

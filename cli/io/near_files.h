@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace penstock {
 
@@ -26,6 +27,12 @@ ShippedModels shipped_models(const std::string& typed);
 
 // The path of a cluster file of that name that lies with the program, or nothing.
 std::string shipped_cluster(const std::string& typed);
+
+// The smallest cluster file that has such devices, and only these: cluster.json of this folder, or
+// one that lies with the program; or nothing.
+std::string cluster_with(const std::vector<std::string>& devices);
+// A config.json that is there: that of this folder, or one that lies with the program.
+std::string model_at_hand();
 
 // "penstock.cluster/1" of a file of ours, as far as its beginning says it; else empty.
 std::string format_of_file(const std::string& path);

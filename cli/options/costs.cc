@@ -214,6 +214,17 @@ std::string words_of_shapes(const ScheduleCosts& costs) {
                      costs.prices.shapes);
 }
 
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// "F=18.5,B=36.2ms" with the unit that most such times are in.
+std::string with_units(const std::string& text) {
+  std::vector<std::string> pairs = parse_list("--cost", text);
+  for (std::string& pair : pairs) {
+    if (is_digit(pair.back())) pair += "ms";
+  }
+  return joined(pairs, ",");
+}
+
 // Times alone, "1ms,2ms", in the order in which they are usually given; or nothing.
 std::string with_names(const std::string& text, bool split) {
   const std::vector<std::string> times = parse_list("--cost", text);
@@ -231,6 +242,22 @@ std::string with_names(const std::string& text, bool split) {
     pairs.push_back(fmt::format("{}={}{}", names[i], times[i], has_unit ? "" : "ms"));
   }
   return joined(pairs, ",") + (has_units ? "" : ", or another of ns, us, ms, s");
+}
+
+// "F=18,522ms,I=18,086ms": the commas behind which no key stands are those of decimals; with
+// points, or nothing where there is none.
+std::string with_decimal_points(const std::string& text) {
+  std::string out;
+  bool has_any = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const std::size_t end = std::min(text.find(',', i + 1), text.size());
+    const std::string next = text.substr(i + 1, end - i - 1);
+    const bool is_between = text[i] == ',' && i > 0 && is_digit(text[i - 1]) && !next.empty() &&
+                            is_digit(next[0]) && next.find_first_of("=:") == std::string::npos;
+    out += is_between ? '.' : text[i];
+    has_any = has_any || is_between;
+  }
+  return has_any ? out : "";
 }
 
 // "F=1ms:2ms": a time for every stage; not "F=10ms:B=20ms".
@@ -362,6 +389,12 @@ ScheduleCosts parse_costs(const std::vector<std::string>& costs, bool split, int
     bad_option("--cost", fmt::format("'{}' is not KEY=VALUE", text.substr(0, 60)),
                named.empty() ? fmt::format("write for example {}", example)
                              : fmt::format("write --cost {}", named));
+  }
+  if (const std::string pointed = with_decimal_points(text);
+      !pointed.empty() && text.find('[') == std::string::npos) {
+    bad_option(
+        "--cost", fmt::format("'{}' has decimal commas", text.substr(0, 60)),
+        fmt::format("a comma divides costs, and a point decimals: --cost {}", with_units(pointed)));
   }
   const bool has_list = text.find("=[") != std::string::npos;  // "F=[1,2]ms", whose comma divides
   const KeyValues pairs = has_list ? KeyValues() : parse_key_values("--cost", text);

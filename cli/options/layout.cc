@@ -139,6 +139,15 @@ void set_schedule(const Layout& layout, std::string_view option, Plan& plan) {
                  : fmt::format("it has VP of {} and more", kind.fewest_chunks));
 }
 
+// The largest VP, or where one chunk is too many already the largest PP.
+std::string most_stages_text(const Plan& plan, int stages, int sections) {
+  const int of_one_chunk = stages / plan.chunks;
+  return of_one_chunk <= sections
+             ? fmt::format("VP = {} is the most with PP = {}", sections / of_one_chunk,
+                           plan.pipeline)
+             : fmt::format("PP = {} is the most, one section on each rank", sections);
+}
+
 void set_cuts(const Layout& layout, const ModelProfile& profile, std::string_view option,
               Plan& plan) {
   const auto sections = static_cast<int>(profile.sections.size());
@@ -147,7 +156,7 @@ void set_cuts(const Layout& layout, const ModelProfile& profile, std::string_vie
     bad_option(option,
                fmt::format("PP x VP = {} stages, but {} has {} sections", plan.stages(),
                            profile.name, sections),
-               "choose fewer stages");
+               most_stages_text(plan, stages, sections));
   }
   if (!layout.cuts.empty()) {
     plan.cuts = layout.cuts;

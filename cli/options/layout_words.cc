@@ -6,16 +6,21 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <charconv>
+#include <cmath>
 #include <cstddef>
+#include <system_error>
 
 #include <fmt/format.h>
 
 #include "cli/options/field_words.h"
+#include "cli/options/global_batch.h"
 #include "cli/options/layout.h"
 #include "cli/options/parse.h"
 #include "cli/options/pasted_pairs.h"
 #include "cli/options/schedule_called.h"
 #include "cli/options/sharding_called.h"
+#include "report/words.h"
 
 namespace penstock {
 namespace {
@@ -84,27 +89,79 @@ std::string_view key_named(std::string_view name) {
   return {};
 }
 
-[[noreturn]] void unknown_key(std::string_view option, std::string_view name) {
+// What is said elsewhere, or in another word; "{}" is the value that was typed.
+struct KeyElsewhere {
+  std::array<std::string_view, 6> names;
+  std::string_view help;
+};
+constexpr std::array kElsewhere{
+    KeyElsewhere{{"sp", "sequence-parallel", "precision", "attention", "bf16", "dtype"},
+                 "leave it out of the layout: sequence parallelism, precision and attention have "
+                 "options (--sequence-parallelism off, --precision bfloat16, --attention flash2)"},
+    KeyElsewhere{{"gpus", "gpu", "world-size", "ngpus", "num-gpus", "ranks"},
+                 "the layout takes TP x CP x PP x DP GPUs; an option counts those that there are, "
+                 "and DP follows where it is left out: --gpus {}"},
+    KeyElsewhere{{"nodes", "nnodes", "num-nodes", "hosts", "", ""},
+                 "the layout takes TP x CP x PP x DP GPUs; those of all nodes are an option: "
+                 "--gpus N"},
+    KeyElsewhere{{"layers", "hidden", "heads", "hidden-size", "num-layers", "vocab"},
+                 "leave it out: the model's config.json says it"},
+    KeyElsewhere{{"model", "config", "profile", "name", "", ""},
+                 "leave it out: the model is the first argument"},
+    KeyElsewhere{{"for", "trainer", "framework", "backend", "engine", ""},
+                 "it is an option: --for {}"},
+    KeyElsewhere{{"ac", "activation-checkpointing", "checkpointing", "ckpt", "remat",
+                  "gradient-checkpointing"},
+                 "write recompute=full or recompute=selective"},
+    KeyElsewhere{{"optimizer-offload", "cpu-offload", "offload-optimizer", "", "", ""},
+                 "write offload=optimizer"},
+    KeyElsewhere{
+        {"pp-schedule", "pipeline-schedule", "sched", "pipeline-parallel-schedule", "", ""},
+        "write schedule={}"},
+    KeyElsewhere{{"zero-3", "zero3", "hsdp", "ddp", "fsdp2", "ds-zero"},
+                 "write sharding=zero3, zero2, zero1, fsdp (fsdp:8 in groups of 8) or none"},
+    KeyElsewhere{{"tokens", "batch-tokens", "global-batch-tokens", "tokens-per-batch",
+                  "tokens-per-step", ""},
+                 "gbs counts samples: the tokens of a step divided by seq"},
+    KeyElsewhere{{"lr", "learning-rate", "steps", "epochs", "seed", "wd"},
+                 "leave it out: it changes neither the time of a step nor its memory"},
+    KeyElsewhere{{"time", "step-time", "measured", "latency", "", ""},
+                 "a time that you measured is an option: --measured {}"},
+};
+
+void refuse_elsewhere(std::string_view option, std::string_view name, const std::string& value) {
+  for (const KeyElsewhere& row : kElsewhere) {
+    if (std::find(row.names.begin(), row.names.end(), plain_word(name)) == row.names.end())
+      continue;
+    std::string help(row.help);
+    if (const std::size_t at = help.find("{}"); at != std::string::npos) {
+      help.replace(at, 2, value.empty() ? "N" : value);
+    }
+    bad_option(option, fmt::format("unknown key '{}'", name), help);
+  }
+}
+
+[[noreturn]] void unknown_key(std::string_view option, std::string_view name,
+                              const std::string& value) {
   for (const std::string_view batch : {"bs", "batch", "batch-size", "bsz"}) {
     if (plain_word(name) != batch) continue;
     bad_option(
         option, fmt::format("'{}' does not say of what", name),
         "write gbs=N, the samples of a step over all GPUs, or mbs=N, those of a micro-batch");
   }
-  for (const std::string_view shape :
-       {"sp", "sequence-parallel", "precision", "attention", "bf16"}) {
-    if (plain_word(name) != shape) continue;
-    bad_option(option, fmt::format("unknown key '{}'", name),
-               "leave it out of the layout: sequence parallelism, precision and attention have "
-               "options (--sequence-parallelism off, --precision bfloat16, --attention flash2)");
-  }
-  std::vector<std::string> known;
+  refuse_elsewhere(option, name, value);
+  std::vector<std::string> known, first;
   for (const Key& key : kKeys) {
+    first.emplace_back(key.names[0]);
     for (const std::string_view each : key.names) {
       if (!each.empty()) known.emplace_back(each);
     }
   }
-  unknown_word(option, name, known, "key ");
+  const std::string near = did_you_mean(name, known);
+  constexpr std::size_t kShortest = 3;  // "ga" is one letter from "gb", and means another thing
+  const bool is_near = name.size() >= kShortest && near.starts_with("did you mean");
+  bad_option(option, fmt::format("unknown key '{}'", name.substr(0, 60)),
+             is_near ? near : "known: " + joined(first, ", "));
 }
 
 bool is_number(std::string_view text) {
@@ -215,6 +272,54 @@ std::optional<int>* number_of(Layout& layout, std::string_view key) {
   return nullptr;
 }
 
+// "4M", "4194304", "512k tokens": more than any step has samples, so they are tokens.
+std::optional<double> tokens_in(const std::string& value) {
+  const std::string plain = plain_word(value);
+  const std::size_t unit = plain.find("tok");
+  const bool says_tokens = unit != std::string::npos;
+  const std::string number = plain.substr(0, unit);
+  double tokens = 0.0;
+  const std::size_t end = std::min(number.find_first_not_of("0123456789."), number.size());
+  const auto result = std::from_chars(number.data(), number.data() + end, tokens);
+  if (result.ec != std::errc() || result.ptr != number.data() + end) return {};
+  const std::string suffix = number.substr(end);
+  constexpr double kKilo = 1024.0;
+  if (suffix == "k") tokens *= kKilo;
+  if (suffix == "m") tokens *= kKilo * kKilo;
+  const bool is_read = suffix.empty() || suffix == "k" || suffix == "m";
+  return is_read && (says_tokens || tokens > kMostSamples || suffix == "m") ? std::optional(tokens)
+                                                                            : std::nullopt;
+}
+
+// The layout with samples in the place of tokens, whose number follows from seq.
+void refuse_tokens(std::string_view option, const std::string& value,
+                   const std::vector<std::string>& words) {
+  const auto tokens = tokens_in(value);
+  if (!tokens) return;
+  double length = 0.0;
+  for (const std::string& word : words) {
+    const std::size_t equals = word.find('=');
+    if (equals == std::string::npos || key_named(word.substr(0, equals)) != "seq") continue;
+    std::from_chars(word.data() + equals + 1, word.data() + word.size(), length);
+  }
+  const bool says_length = length > 0.0;
+  constexpr double kUsualLength = 8192.0;
+  if (!says_length) length = kUsualLength;
+  const double samples = std::max(1.0, std::round(*tokens / length));
+  std::string written;
+  for (const std::string& word : words) {
+    const bool is_batch = key_named(word.substr(0, word.find('='))) == "gbs";
+    written +=
+        (written.empty() ? "" : " ") + (is_batch ? fmt::format("gbs={:.0f}", samples) : word);
+  }
+  if (!says_length) written += fmt::format(" seq={:.0f}", length);
+  bad_option(
+      option,
+      fmt::format("gbs = '{}' is a number of tokens, and samples are counted", value.substr(0, 60)),
+      fmt::format("divide by seq: {:.0f} / {:.0f}{} are {:.0f} samples: {} \"{}\"", *tokens, length,
+                  says_length ? "" : " tokens, if samples are so long,", samples, option, written));
+}
+
 void set(std::string_view option, std::string_view key, const std::string& value, Layout& layout) {
   if (std::optional<int>* number = number_of(layout, key)) {
     if (value.find('/') != std::string::npos) {
@@ -266,7 +371,8 @@ std::string pairs_of_words(const std::vector<std::string>& words) {
 Layout parse_layout(std::string_view option, std::string_view text) {
   Layout layout;
   std::vector<std::string_view> seen;
-  for (const std::string& word : with_equals(words_in(text))) {
+  const std::vector<std::string> words = with_equals(words_in(text));
+  for (const std::string& word : words) {
     const std::size_t equals = word.find('=');
     if (equals == std::string::npos || equals == 0 || equals + 1 == word.size()) {
       std::string pairs = pasted_pairs(text);
@@ -279,16 +385,24 @@ Layout parse_layout(std::string_view option, std::string_view text) {
                                    ? ", and gbs=N, the samples of a step, with them"
                                    : ""));
       }
-      if (word.starts_with("bs") || word.starts_with("batch")) unknown_key(option, word);
+      if (word.starts_with("bs") || word.starts_with("batch")) unknown_key(option, word, "");
+      if (const std::string pair = pair_called(word); !pair.empty()) {
+        std::vector<std::string> all = words;
+        std::replace(all.begin(), all.end(), word, pair);
+        bad_option(option, fmt::format("'{}' is not KEY=VALUE", word.substr(0, 60)),
+                   fmt::format("write {} \"{}\"", option, joined(all, " ")));
+      }
+      if (equals == std::string::npos) refuse_elsewhere(option, word, "");
       bad_option(option, fmt::format("'{}' is not KEY=VALUE", word.substr(0, 60)),
                  "write for example \"TP=4 PP=8 DP=2 mbs=1 gbs=128\"");
     }
     const std::string_view key = key_named(word.substr(0, equals));
-    if (key.empty()) unknown_key(option, word.substr(0, equals));
+    if (key.empty()) unknown_key(option, word.substr(0, equals), word.substr(equals + 1));
     if (std::find(seen.begin(), seen.end(), key) != seen.end()) {
       bad_option(option, fmt::format("{} is given twice", key), "keep one of them");
     }
     seen.push_back(key);
+    if (key == "gbs" && option == "--layout") refuse_tokens(option, word.substr(equals + 1), words);
     set(option, key, word.substr(equals + 1), layout);
   }
   if (seen.empty()) {

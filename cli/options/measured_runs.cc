@@ -7,13 +7,13 @@
 #include <fmt/format.h>
 
 #include "cli/options/layout.h"
+#include "cli/options/measured_time.h"
+#include "cli/options/number_spellings.h"
 #include "cli/options/parse.h"
 #include "report/words.h"
 
 namespace penstock {
 namespace {
-
-constexpr std::size_t kLongestNumber = 12;
 
 std::string without_blanks(std::string_view text) {
   std::string result;
@@ -52,30 +52,67 @@ void require_room(const MeasuredRun& run, const ClusterSpec& cluster) {
              "give the --cluster that it ran on, and with --gpus how many are planned for");
 }
 
+// A run of which no layout is known: the time is kept as it was typed.
+[[noreturn]] void refuse_without_layout(const std::string& text) {
+  const std::string time = plain_step_time(text), bare = plain_step_time(text + "s");
+  const bool is_time = !time.empty() || !bare.empty();
+  bad_option(kMeasured,
+             is_time ? fmt::format("'{}' does not say of which configuration", text.substr(0, 60))
+                     : fmt::format("'{}' has no step time", text.substr(0, 60)),
+             fmt::format("write the configuration, a colon and the time of a step, for example "
+                         "\"TP=4 PP=4 mbs=1 gbs=128: {}\"",
+                         !time.empty()   ? time
+                         : !bare.empty() ? bare
+                                         : "14.66s"));
+}
+
+// "4.4s,4.5s": the times of two steps.
+void refuse_second_time(const std::string& typed, const std::string& name) {
+  const std::size_t comma = typed.find(',');
+  const std::string first = plain_step_time(typed.substr(0, comma)),
+                    second = plain_step_time(typed.substr(comma + 1));
+  if (first.empty() || second.empty()) return;
+  bad_option(kMeasured, fmt::format("'{}' are several times, and a run has one", typed),
+             fmt::format("write their median, or each as a run of its own: {} {}",
+                         measured_option(name, first), measured_option(name, second)));
+}
+
+// "9,800tok/s" and "3,120.4ms" without the commas; "14,66s" with a point.
+std::string with_plain_number(const std::string& typed) {
+  const std::size_t end = std::min(typed.find_first_not_of("0123456789,."), typed.size());
+  const std::string number = typed.substr(0, end), unit = typed.substr(end);
+  const std::size_t point = std::min(number.find('.'), number.size());
+  const std::string whole = without_thousands(number.substr(0, point), ',');
+  if (!whole.empty() && unit != "s") return whole + number.substr(point) + unit;
+  const std::size_t comma = number.find(',');
+  const bool is_inside = comma != std::string::npos && comma > 0 && comma + 1 < number.size();
+  const bool is_decimal =
+      is_inside && point == number.size() && number.rfind(',') == comma && !unit.empty();
+  return is_decimal ? number.substr(0, comma) + '.' + number.substr(comma + 1) + unit : typed;
+}
+
+void refuse_commas(const std::string& typed, const std::string& name, const Plan& plan) {
+  const std::string plain = with_plain_number(typed);
+  if (plain == typed) return;
+  static_cast<void>(step_time_of(plain, name, plan));  // a rate, or without a unit
+  bad_option(kMeasured, fmt::format("'{}' is not a time", typed.substr(0, 60)),
+             "write " + measured_option(name, plain));
+}
+
 MeasuredRun parse_run(const std::string& text, const PlanInputs& inputs,
                       const MeasuredDefaults& defaults) {
-  const std::size_t colon = text.find(':');
-  if (colon == std::string::npos) {
-    const bool is_number = !text.empty() && text.size() <= kLongestNumber &&
-                           text.find_first_not_of("0123456789.") == std::string::npos;
-    const bool is_time = parse_duration(text).has_value();
-    bad_option(kMeasured,
-               is_number || is_time ? fmt::format("'{}' does not say of which configuration", text)
-                                    : fmt::format("'{}' has no step time", text.substr(0, 60)),
-               fmt::format("write the configuration, a colon and the time of a step, for example "
-                           "\"TP=4 PP=4 mbs=1 gbs=128: {}\"",
-                           is_number ? text + "s"
-                           : is_time ? text
-                                     : "14.66s"));
-  }
+  const std::string typed = layout_of_run(text);  // empty: the time alone
+  if (typed.empty() && defaults.layout.empty()) refuse_without_layout(text);
   MeasuredRun run;
-  run.name = text.substr(0, colon);
+  run.name = typed.empty() ? defaults.layout : typed;
   run.plan = plan_of_run(run.name, *inputs.profile, defaults);
   require_room(run, *inputs.cluster);
   if (run.plan.cuts.empty()) run.plan = evaluate(inputs, run.plan).plan;
-  const std::string measured = without_blanks(text.substr(colon + 1));
+  const std::string measured = without_blanks(typed.empty() ? text : text.substr(typed.size() + 1));
+  refuse_commas(measured, typed, run.plan);
   const std::size_t comma = measured.find(',');
-  run.step_time = parse_time(kMeasured, measured.substr(0, comma));
+  if (comma != std::string::npos) refuse_second_time(measured, typed);
+  run.step_time = step_time_of(measured.substr(0, comma), typed, run.plan);
   if (run.step_time <= Duration{})
     bad_option(kMeasured, "a step takes no time", "give it in s or ms");
   if (comma != std::string::npos) read_memory(measured.substr(comma + 1), run);
@@ -112,13 +149,19 @@ std::string unexplained(const std::vector<RunFit>& runs) {
 
 }  // namespace
 
+std::string layout_of_run(const std::string& text) {
+  const std::size_t colon = text.rfind(':');  // replicas=2*a100:24 has others
+  return colon == std::string::npos ? "" : text.substr(0, colon);
+}
+
 int most_gpus_of(const std::vector<std::string>& texts, const ModelProfile& profile,
                  const MeasuredDefaults& defaults) {
   int most = 0;
   for (const std::string& text : texts) {
-    const std::size_t colon = text.find(':');
-    if (colon == std::string::npos) continue;  // refused where the runs are read
-    most = std::max(most, plan_of_run(text.substr(0, colon), profile, defaults).devices());
+    const std::string typed = layout_of_run(text);
+    const std::string& layout = typed.empty() ? defaults.layout : typed;
+    if (layout.empty()) continue;  // refused where the runs are read
+    most = std::max(most, plan_of_run(layout, profile, defaults).devices());
   }
   return most;
 }

@@ -13,11 +13,16 @@ namespace penstock {
 
 inline constexpr const char* kMeasured = "--measured";
 
-// Where the device or the sequence length is not said, they are these.
+// Where the device or the sequence length is not said, they are these; and where a run is only its
+// time, it is one of the layout that is asked about, where there is one.
 struct MeasuredDefaults {
   std::string device;
   int sequence_length = 0;
+  std::string layout;
 };
+
+// "TP=4 mbs=1 gbs=128" of "TP=4 mbs=1 gbs=128: 14.66s"; empty of a time alone.
+std::string layout_of_run(const std::string& text);
 
 // Error{kBadInput} for what is no run of this model.
 MeasuredRuns parse_measured(const std::vector<std::string>& texts, const PlanInputs& inputs,

@@ -149,6 +149,14 @@ std::string without_unit(std::string_view option, std::string_view text) {
     constexpr double kHoursPerDay = 24.0;
     return fmt::format("{}", days * kHoursPerDay);
   }
+  const bool are_minutes = unit == "min" || unit == "minutes" || unit == "m";
+  if (end > 0 && end <= kMostDigits && are_minutes &&
+      option.find("hours") != std::string_view::npos) {
+    double minutes = 0.0;
+    std::from_chars(text.data(), text.data() + end, minutes);
+    constexpr double kMinutesPerHour = 60.0;
+    return fmt::format("{:.4g}", minutes / kMinutesPerHour);
+  }
   const bool are_years = unit == "years" || unit == "year" || unit == "y" || unit == "yr";
   if (end > 0 && end <= kMostDigits && are_years &&
       option.find("hours") != std::string_view::npos) {

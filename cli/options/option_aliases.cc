@@ -132,7 +132,10 @@ std::string help_without_value(const std::string& name, const std::string& own,
   const std::string number = key == "global-batch"      ? "512"
                              : key == "sequence-length" ? "4096"
                                                         : "2";
-  if (name == own) return name + option_shown(*row).substr(row->names.back().size());  // "-P"
+  constexpr const char* kEmpty = "; a shell variable in its place is empty or not set";
+  if (name == own) {  // "-P"
+    return name + option_shown(*row).substr(row->names.back().size()) + kEmpty;
+  }
   if (key.empty()) return option_shown(*row);
   return fmt::format("the number behind it, for example {} {}", name, number);
 }

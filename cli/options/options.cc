@@ -21,7 +21,6 @@ namespace {
 
 constexpr const char* kSelf = "this text";
 constexpr int kMostPositionals = 1 << 20;
-constexpr std::size_t kFewChoices = 6;
 // main() takes it out of the arguments of any verb.
 constexpr const char* kColor =
     "auto (default): in a terminal, unless NO_COLOR or TERM=dumb; always; never";
@@ -151,6 +150,7 @@ std::optional<std::string> Options::parse(const Arguments& typed, Screen screen)
       entry.option->allow_extra_args()->expected(1, kMostPositionals);
     }
   }
+  refuse_blank_options(arguments);
   refuse_pasted_command(usage_, arguments);
   refuse_quoted(arguments);
   refuse_schedule(arguments);
@@ -167,6 +167,7 @@ std::optional<std::string> Options::parse(const Arguments& typed, Screen screen)
     throw_bad_input(fmt::format("{}\nhelp: usage: penstock {}", error.what(), usage_));
   }
   refuse_leftovers(own);
+  if (kept_ != nullptr) *kept_ = typed_command(own);
   for (const Entry& entry : entries_) {
     if (entry.option == nullptr) continue;
     std::vector<std::string> results = entry.option->results();
@@ -182,16 +183,7 @@ std::optional<std::string> Options::parse(const Arguments& typed, Screen screen)
     if (entry.list != nullptr) *entry.list = results;
     if (entry.is_positional && entry.optional == nullptr && results.empty()) {
       refuse_other_choice(entry);
-      refuse_missing_file(own, entry.names);
-      constexpr std::size_t kLongestHelp = 320;  // the schedules are a page
-      const std::string what = entry.help.empty() || entry.help.size() > kLongestHelp
-                                   ? ""
-                                   : fmt::format("; {}: {}", entry.names, entry.help);
-      bad_option(
-          entry.names, "missing",
-          entry.choices.empty() || entry.choices.size() > kFewChoices
-              ? fmt::format("usage: penstock {}{}", usage_, what)
-              : fmt::format("one of {}; usage: penstock {}", joined(entry.choices, ", "), usage_));
+      refuse_missing(own, entry);
     }
     if (entry.text != nullptr) *entry.text = results[0];
     if (entry.optional == nullptr || results.empty()) continue;

@@ -10,6 +10,7 @@
 #include "cli/io/answer.h"
 #include "cli/options/option_aliases.h"
 #include "cli/options/option_table.h"
+#include "cli/options/typed_command.h"
 #include "cli/options/word_index.h"
 #include "report/screen.h"
 
@@ -40,6 +41,8 @@ class Options {
   void flag(const std::string& names, std::string help, bool& value);
   // Filled with the names of the options that were given.
   void names_given(std::vector<std::string>& names) { given_.push_back(&names); }
+  // Filled with what was typed.
+  void keep_command(TypedCommand& command) { kept_ = &command; }
   // Plans behind the first argument are values of this repeated option: "report a.json b.json".
   void plans_follow(std::string option) { further_plans_ = std::move(option); }
   // What to do about options of these names (without dashes) that people try with this verb.
@@ -64,8 +67,10 @@ class Options {
   [[nodiscard]] std::string help_for_repeated(const std::string& names,
                                               const std::string& value_name,
                                               const std::vector<std::string>& values) const;
+  [[nodiscard]] TypedCommand typed_command(const Arguments& own) const;
   void refuse_quoted(const Arguments& arguments) const;
-  void refuse_missing_file(const Arguments& own, const std::string& what) const;
+  void refuse_blank_options(const Arguments& arguments) const;
+  [[noreturn]] void refuse_missing(const Arguments& own, const Entry& missing) const;
   void refuse_schedule(const Arguments& arguments) const;
   void refuse_gpus(const Arguments& arguments) const;
   [[nodiscard]] bool takes_value(const std::string& name) const;
@@ -97,6 +102,7 @@ class Options {
   std::vector<Entry> entries_;
   std::vector<OptionRemark> remarks_;
   std::vector<std::vector<std::string>*> given_;
+  TypedCommand* kept_ = nullptr;
   std::unique_ptr<Parser> parser_;
   mutable std::unique_ptr<WordIndex> index_;
 };

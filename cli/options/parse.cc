@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <system_error>
@@ -60,6 +61,24 @@ void refuse_tokens(std::string_view option, std::string_view text) {
              fmt::format("write --global-batch-tokens {}", number_of_tokens(word.substr(0, unit))));
 }
 
+// "8xA100", "64 GPUs" and "2 nodes" where GPUs are counted.
+void refuse_counted_things(std::string_view option, std::string_view text) {
+  const std::size_t end = std::min(text.find_first_not_of("0123456789"), text.size());
+  const std::size_t begin = std::min(text.find_first_not_of(" xX*-", end), text.size());
+  const std::string thing = plain_word(text.substr(begin));
+  const bool is_thing = end > 0 && end <= 9 && thing.size() > 1 &&
+                        std::isalpha(static_cast<unsigned char>(thing[0])) != 0;
+  if (option != "--gpus" || !is_thing) return;
+  const std::string_view count = text.substr(0, end);
+  const bool are_nodes = thing.starts_with("node") || thing.starts_with("machine") ||
+                         thing.starts_with("host") || thing.starts_with("server");
+  const std::string of_eights = are_nodes ? plain_number(fmt::format("{}x8", count)) : "";
+  bad_option(option, shown(text) + " is not a whole number",
+             are_nodes ? fmt::format("the GPUs of all nodes are counted, of {} with 8 each: {} {}",
+                                     count, option, of_eights)
+                       : fmt::format("write {} {}", option, count));
+}
+
 }  // namespace
 
 void bad_option(std::string_view option, const std::string& what, const std::string& help) {
@@ -76,6 +95,7 @@ int parse_int(std::string_view option, std::string_view text, int least, int mos
   }
   if (result.ec != std::errc() || result.ptr != end) {
     if (option == "--global-batch") refuse_tokens(option, text);
+    refuse_counted_things(option, text);
     if (option.starts_with("--layout") && (text == "auto" || text == "search" || text == "best")) {
       bad_option(option, shown(text) + " is not a whole number",
                  "write a number here; penstock plan searches it");
@@ -133,7 +153,11 @@ double parse_number(std::string_view option, std::string_view text, double least
     std::string plain = without_unit(option, text);
     if (plain.empty()) plain = with_point(text);
     if (plain.empty()) plain = plain_price(option, text);
-    bad_option(option, shown(text) + " is not a number", plain.empty() ? help : "write " + plain);
+    const bool counts_hours = option.ends_with("-hours") && !plain.empty();
+    bad_option(option, shown(text) + " is not a number",
+               plain.empty()  ? help
+               : counts_hours ? fmt::format("it counts hours: write {} {}", option, plain)
+                              : "write " + plain);
   }
   if (value < least || value > most) bad_option(option, shown(text) + " is out of range", help);
   return value;
@@ -303,10 +327,10 @@ KeyValues parse_key_values(std::string_view option, std::string_view text) {
     if (is_inside && part.find('=') == std::string::npos) part[colon] = '=';
     const std::size_t equals = part.find('=');
     if (const std::string prose = equals == std::string::npos ? pairs_in_prose(text) : "";
-        !prose.empty() && text.find(' ') != std::string_view::npos && option != "--cost" &&
-        (option != "--pin" || can_be_pinned(prose))) {
+        !prose.empty() && text.find(' ') != std::string_view::npos && option != "--cost") {
       bad_option(option, fmt::format("'{}' is not KEY=VALUE", part.substr(0, 60)),
-                 fmt::format("write {} {}", option, prose));
+                 option == "--pin" ? "write " + pairs_as_options(prose)
+                                   : fmt::format("write {} {}", option, prose));
     }
     if (equals == std::string::npos || equals == 0 || equals + 1 == part.size()) {
       // "--tp 2,4", which is --pin T=2,4.

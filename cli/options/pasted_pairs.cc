@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "cli/options/field_words.h"
 #include "cli/options/parse.h"
 #include "report/words.h"
@@ -128,6 +130,22 @@ bool can_be_pinned(std::string_view pairs) {
     begin = end + 1;
   }
   return true;
+}
+
+std::string pairs_as_options(std::string_view pairs) {
+  std::vector<std::string> options, pins;
+  for (const std::string& pair : parse_list("--pin", pairs)) {
+    const std::size_t equals = pair.find('=');
+    const std::string key = key_or_word(pair.substr(0, equals));
+    const bool is_pin = can_be_pinned(pair) || plain_word(key) == "fsdp" || key == "offload";
+    if (is_pin) {
+      pins.push_back(pair);
+    } else {
+      options.push_back(fmt::format("--{} {}", key, pair.substr(equals + 1)));
+    }
+  }
+  if (!pins.empty()) options.push_back("--pin " + joined(pins, ","));
+  return joined(options, " ");
 }
 
 }  // namespace penstock

@@ -16,5 +16,8 @@ std::string pairs_in_prose(std::string_view text);
 
 // Whether all keys are degrees, as --pin takes them.
 bool can_be_pinned(std::string_view pairs);
+// "schedule=1f1b,TP=8" as options, "--schedule 1f1b --pin TP=8": what --pin does not take has one
+// of its own.
+std::string pairs_as_options(std::string_view pairs);
 
 }  // namespace penstock

@@ -28,6 +28,7 @@
 #include "costmodel/calibrated_profile.h"
 #include "costmodel/price_stages.h"
 #include "estimator/default_cluster.h"
+#include "estimator/shipped_data.h"
 #include "report/words.h"
 #include "search/calibrate.h"
 #include "search/in_parallel.h"
@@ -45,8 +46,9 @@ bool behaves_alike(const ExecutorModel& a, const ExecutorModel& b) {
 }
 
 // The sequence length and the device that runs have when they do not say it.
-MeasuredDefaults measured_defaults(const Question& question) {
+MeasuredDefaults measured_defaults(const Question& question, const std::string& layout = "") {
   MeasuredDefaults defaults;
+  defaults.layout = layout;
   const auto& types = question.cluster.value.device_types;
   defaults.device = types.size() == 1 ? types.front().name : "";
   if (question.request.pins.device) defaults.device = *question.request.pins.device;
@@ -73,7 +75,7 @@ void use_measured(Question& question, const SearchOptions& options) {
   const ExecutorModel executor = options.executor.with_terms(
       executor_asked(options.executor, options.trainer).value_or(ExecutorModel()));
   cluster.calibration.reset();
-  const MeasuredDefaults defaults = measured_defaults(question);
+  const MeasuredDefaults defaults = measured_defaults(question, options.layout_asked);
   const ModelProfile& profile = question.profile.value;
   const ClusterSpec ran_on =
       cluster_of_runs(question, most_gpus_of(options.measured, profile, defaults));
@@ -124,15 +126,22 @@ void use_calibration(Question& question, const SearchOptions& options) {
   question.cluster.value = calibrated_cluster(question.cluster.value, fitted);
 }
 
-// A profile that was measured or estimated on other devices than the cluster has.
-void refuse_other_devices(const Question& question, const std::string& cluster) {
-  std::vector<std::string> measured, there;
-  for (const SectionType& type : question.profile.value.section_types) {
+// Those that it has times of.
+std::vector<std::string> devices_of(const ModelProfile& profile) {
+  std::vector<std::string> devices;
+  for (const SectionType& type : profile.section_types) {
     for (const Measurement& each : type.measurements) {
-      if (std::find(measured.begin(), measured.end(), each.device) == measured.end())
-        measured.push_back(each.device);
+      if (std::find(devices.begin(), devices.end(), each.device) == devices.end())
+        devices.push_back(each.device);
     }
   }
+  return devices;
+}
+
+// A profile that was measured or estimated on other devices than the cluster has.
+void refuse_other_devices(const Question& question, const std::string& cluster) {
+  const std::vector<std::string> measured = devices_of(question.profile.value);
+  std::vector<std::string> there;
   for (const DeviceType& type : question.cluster.value.device_types) {
     if (std::find(measured.begin(), measured.end(), type.name) != measured.end()) return;
     there.push_back(type.name);
@@ -265,6 +274,35 @@ int default_threads() {
 }
 namespace {
 
+// Whether the profile has times of what is called so: "a100" of a100-sxm-40gb's a100-40gb.
+bool is_measured_on(const std::vector<std::string>& measured, const std::string& device) {
+  const auto has = [&measured](const std::string& name) {
+    return std::find(measured.begin(), measured.end(), name) != measured.end();
+  };
+  const bool is_family = std::any_of(measured.begin(), measured.end(),
+                                     [&](const auto& name) { return name.starts_with(device); });
+  if (has(device) || is_family) return true;
+  const std::vector<DeviceSheet>& sheets = shipped_devices();
+  return std::any_of(sheets.begin(), sheets.end(), [&](const DeviceSheet& sheet) {
+    return sheet.is_called(device) &&
+           std::any_of(measured.begin(), measured.end(),
+                       [&sheet](const std::string& name) { return sheet.is_called(name); });
+  });
+}
+
+// A profile, for a GPU that it has no times of: a config.json is what is estimated for any.
+void refuse_device_of_profile(const SearchOptions& options, const ModelProfile& profile) {
+  const std::vector<std::string> measured = devices_of(profile);
+  if (is_measured_on(measured, *options.device) || options.command.words.empty()) return;
+  TypedCommand other = options.command;
+  other.words.front() = "config.json";
+  bad_option("--device",
+             fmt::format("{} was measured on {}, and has no times of {}", options.profile,
+                         joined(measured, ", "), options.device->substr(0, 60)),
+             fmt::format("for another GPU the model's config.json takes the profile's place: {}",
+                         other.whole()));
+}
+
 // All that is missing at once, so that nobody is told of one option after the other.
 void refuse_missing(const SearchOptions& options, bool is_config) {
   std::vector<std::string> missing, example;
@@ -283,9 +321,10 @@ void refuse_missing(const SearchOptions& options, bool is_config) {
   }
   ask(options.global_batch || options.global_batch_tokens, "--global-batch", "512");
   if (missing.empty()) return;
-  bad_option(joined(missing, ", "), "missing",
-             fmt::format("add {}, for example {}", missing.size() == 1 ? "it" : "them",
-                         joined(example, " ")));
+  bad_option(
+      joined(missing, ", "), "missing",
+      fmt::format("add {}, for example {}", missing.size() == 1 ? "it" : "them",
+                  options.command.usage.empty() ? joined(example, " ") : options.command.whole()));
 }
 
 // The model, where all that a question needs is given beside it.
@@ -293,6 +332,9 @@ Loaded<Json> load_inputs(const SearchOptions& options) {
   Loaded<Json> model = load_json(options.profile);
   const bool is_config = is_model_config(model.value);
   if (!is_config) expect_profile(model.value, model.file.path);
+  if (!is_config && options.device && !options.cluster) {
+    refuse_device_of_profile(options, read_profile(model.value, options.profile));
+  }
   refuse_missing(options, is_config);
   return model;
 }
@@ -351,8 +393,12 @@ Question question_of(const SearchOptions& options) {
   const int devices = device_count(question.cluster.value);
   if (!options.gpus) request.gpus = devices;
   if (request.gpus > devices) {
-    bad_option("--gpus", fmt::format("{} is more than the cluster has", request.gpus),
-               fmt::format("{} has {} devices", question.cluster.value.name, devices));
+    bad_option(
+        "--gpus", fmt::format("{} is more than the cluster has", request.gpus),
+        fmt::format("write --gpus {}, all that {} has; for more, a cluster file with more "
+                    "nodes: copy {} and raise the count of its nodes{}",
+                    devices, question.cluster.value.name, question.cluster.file.path,
+                    question.estimated ? ", or leave --cluster out and write --device" : ""));
   }
   refuse_reserve(question);
   request.global_batch = global_batch_of(options, question);

@@ -12,6 +12,7 @@
 #include "cli/options/global_batch.h"
 #include "cli/options/near_words.h"
 #include "cli/options/parse.h"
+#include "cli/options/pasted_pairs.h"
 #include "cli/options/schedule_called.h"
 #include "cli/options/search_options.h"
 #include "cli/options/sharding_called.h"
@@ -35,7 +36,10 @@ std::string check_device(const ClusterSpec& cluster, const std::string& option,
   const std::string near = did_you_mean(name, known);
   const bool is_only = known.size() == 1 && !near.starts_with("did you mean");
   bad_option(option, fmt::format("the cluster has no device '{}'", name),
-             is_only ? fmt::format("leave it out: the cluster has only {}", known[0]) : near);
+             is_only ? fmt::format("leave it out: the cluster has only {}; for another GPU: a "
+                                   "config.json in the profile's place, and no --cluster",
+                                   known[0])
+                     : near);
 }
 
 constexpr std::string_view kAsNeeded = "as-needed";
@@ -112,6 +116,15 @@ std::optional<bool> offload_pinned(const std::string& option, const std::string&
   if (value == "any" || value == "auto" || value == "all") return std::nullopt;
   return offload_called(option, value);
 }
+// "tp=8, schedule=1f1b" as "TP=8,schedule=1f1b".
+std::string as_pairs(const std::string& text) {
+  std::vector<std::string> pairs;
+  for (const auto& [key, value] : parse_key_values("--pin", text)) {
+    pairs.push_back(fmt::format("{}={}", field_word(key_or_word(key)), value));
+  }
+  return joined(pairs, ",");
+}
+
 // What is no degree has an option of its own.
 std::string where_else(const std::string& key, const std::string& value) {
   if (key == "M") return "micro-batches follow from the global batch, DP and mbs; pin those";
@@ -153,7 +166,10 @@ void set_pins(Question& question, const SearchOptions& options) {
       }
       std::optional<int>* pin = pinned_degree(question.request.pins, key);
       if (pin == nullptr) {
-        bad_option("--pin", fmt::format("unknown key '{}'", typed), where_else(key, value));
+        const std::string help = where_else(key, value);
+        const bool has_own = help.starts_with("it has its own option") && key != "gpus";
+        bad_option("--pin", fmt::format("unknown key '{}'", typed),
+                   has_own ? "it has its own option: " + pairs_as_options(as_pairs(text)) : help);
       }
       if (pin->has_value()) {
         bad_option("--pin", fmt::format("{} is given twice", field_word(key)), "keep one of them");

@@ -7,6 +7,7 @@
 namespace penstock {
 
 void ScheduleOptions::declare(Options& options) {
+  options.keep_command(command);
   std::string known;
   for (const ScheduleKind& kind : schedule_kinds()) {
     known += fmt::format("{}{} ({})", known.empty() ? "" : "; ", kind.name, kind.summary);

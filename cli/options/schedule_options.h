@@ -16,6 +16,7 @@
 namespace penstock {
 
 struct ScheduleOptions {
+  TypedCommand command;
   std::string name;  // of one schedule; when several are asked for that of the row
   std::optional<std::string> ranks, chunks, micro_batches, group, slices, cost_file, csv, csv_form;
   std::vector<std::string> costs;

@@ -35,6 +35,7 @@ std::optional<std::string>* read_option(SearchOptions& options, const std::strin
 }  // namespace
 
 void SearchOptions::declare_model(Options& options) {
+  options.keep_command(command);
   options.heading("The question");
   options.positional("MODEL",
                      "the model: its config.json together with --device, or a measured profile "

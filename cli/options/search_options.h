@@ -13,12 +13,14 @@
 namespace penstock {
 
 struct SearchOptions {
+  TypedCommand command;
   std::string profile;
   std::optional<std::string> cluster, precision, attention, gradients, gpus, global_batch,
       global_batch_tokens, sequence_length, recompute, zero1, sharding, device, placement,
       context_kind, expert_imbalance, expert_dispatch, kernels, loss, optimizer_bytes,
       fsdp_prefetch, sequence_parallelism, trainer, reserve_gib, top, threads, budget;
   std::vector<std::string> pins, schedules, measured;
+  std::string layout_asked;  // of which a measured time without a layout is; set by `predict`
   // Further device types to estimate for, and for which C and EP (empty: those of a search), set by
   // `predict`.
   std::vector<std::string> also_on;

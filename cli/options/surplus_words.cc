@@ -65,6 +65,13 @@ bool is_unit(const std::string& word) {
   return false;
 }
 
+// "minutes" as "min", which can stand behind a number.
+std::string short_unit(const std::string& unit) {
+  if (unit.starts_with("min")) return "min";
+  if (unit.starts_with("sec")) return "s";
+  return unit.starts_with("hour") ? "h" : unit;
+}
+
 // The file or the name that a verb was given.
 std::string first_word_of(const std::vector<std::string>& own) {
   const auto first = std::find_if(own.begin(), own.end(),
@@ -155,8 +162,10 @@ std::string Options::help_for_value_of_flag(const Arguments& own, const std::str
     const bool follows_number = at - own.begin() > 1 && is_named(*(at - 2)) &&
                                 (at - 1)->find_first_not_of("0123456789.,") == std::string::npos;
     if (follows_number && is_unit(word)) {
-      return fmt::format("leave out the unit, or write it and the number as one word ({} {}: {})",
-                         *(at - 2), entry.value_name, entry.help.substr(0, entry.help.find(';')));
+      const bool has_unit = entry.value_name == "TIME" || entry.value_name == "RUN";
+      return fmt::format("write {} {}{}: {}", *(at - 2), *(at - 1),
+                         has_unit ? short_unit(word) : "",
+                         entry.help.substr(0, entry.help.find(';')));
     }
   }
   return "";
@@ -576,6 +585,11 @@ std::string Options::help_for_surplus(const Arguments& own, const std::string& w
     return "leave it out here: a setting of the environment stands before the command, and none "
            "changes the answer";
   }
+  const auto place = std::find(own.begin(), own.end(), word);
+  const bool is_further_pair = word.find('=') != std::string::npos && place - own.begin() > 1 &&
+                               (*(place - 2) == "--why-not" || *(place - 2) == "--pin") &&
+                               (place - 1)->find('=') != std::string::npos;
+  if (is_further_pair) return help_for_parted(own, word);  // "--why-not PP=8 DP=8"
   if (std::string help = help_for_placed(own); !help.empty()) return help;
   if (word.find('=') == std::string::npos && own.size() > 1 && !is_there(word)) {
     const bool is_value = std::find(own.begin(), own.end(), "--layout") != own.end();

@@ -67,8 +67,10 @@ std::string plain_tokens(const std::string& text) {
     std::copy_if(text.begin(), text.end(), std::back_inserter(plain),
                  [](char c) { return c != ' '; });
   }
-  for (const auto& [word, letter] : {std::pair{"trillion", "T"}, std::pair{"billion", "B"},
-                                     std::pair{"million", "M"}, std::pair{"tokens", ""}}) {
+  for (const auto& [word, letter] :
+       {std::pair{"tokens", ""}, std::pair{"trillion", "T"}, std::pair{"billion", "B"},
+        std::pair{"million", "M"}, std::pair{"bn", "B"}, std::pair{"GB", "B"}, std::pair{"TB", "T"},
+        std::pair{"MB", "M"}, std::pair{"tn", "T"}}) {
     if (plain.ends_with(word)) {
       plain.replace(plain.size() - std::string_view(word).size(), std::string::npos, letter);
     }
@@ -88,6 +90,12 @@ double minutes(const char* option, const std::optional<std::string>& text, doubl
 
 FailureModel failures_of(const TrainingCostOptions& options) {
   FailureModel model;
+  for (const std::string_view never :
+       {"0", "0.0", "inf", "infinity", "never", "none", "no", "off"}) {
+    if (*options.mtbf != never) continue;
+    bad_option("--mtbf-hours", fmt::format("'{}' is no time between failures", never),
+               "leave --mtbf-hours out: without it nothing fails");
+  }
   model.gpu_mtbf_hours =
       parse_number("--mtbf-hours", *options.mtbf, kLeastMtbfHours, kMostMtbfHours);
   model.checkpoint_hours =

@@ -79,8 +79,8 @@ std::string Options::help_for_value(const std::string& name) const {
   for (const Entry& entry : entries_) {
     const std::vector<std::string> names = parse_list("option", entry.names);
     if (std::find(names.begin(), names.end(), name) == names.end()) continue;
-    return fmt::format("write {} {}: {}", name, entry.value_name,
-                       entry.help.substr(0, entry.help.find(". ")));
+    return fmt::format("write {} {}: {}; a shell variable in its place is empty or not set", name,
+                       entry.value_name, entry.help.substr(0, entry.help.find(". ")));
   }
   return fmt::format("usage: penstock {}", usage_);
 }
@@ -136,18 +136,89 @@ void Options::refuse_quoted(const Arguments& arguments) const {
                   command_of(usage_.substr(0, usage_.find(' ')), words));
 }
 
-// Where a file is missing: one by its usual name, which may lie here.
-void Options::refuse_missing_file(const Arguments& own, const std::string& what) const {
-  const bool is_plan = what == "PLAN" || usage_.starts_with("report ");
-  if (!is_plan && what != "MODEL" && what != "CONFIG") return;
+TypedCommand Options::typed_command(const Arguments& own) const {
+  TypedCommand command{usage_, own, {}};
+  for (const Entry& entry : entries_) {
+    const bool is_valued = entry.option != nullptr && !entry.is_positional && entry.flag == nullptr;
+    if (is_valued) command.valued.push_back(parse_list("option", entry.names));
+  }
+  return command;
+}
+
+// An argument without a name that is not there, as a whole command that has it.
+void Options::refuse_missing(const Arguments& own, const Entry& missing) const {
+  constexpr std::size_t kFewChoices = 6, kLongestHelp = 320;  // the schedules are a page
+  const std::string& what = missing.names;
+  const bool is_plan = what == "PLAN", is_model = what == "MODEL" || what == "CONFIG";
   std::error_code error;
-  const char* usual = is_plan ? "plan.json" : "config.json";
-  const bool is_here = std::filesystem::is_regular_file(usual, error);
-  Arguments words{usual};
-  words.insert(words.end(), own.begin(), own.end());
-  bad_option(what, "missing",
-             fmt::format("it comes first; {}: {}", is_here ? "here is one" : "for example",
-                         whole_command(usage_.substr(0, usage_.find(' ')), words)));
+  const bool is_here = (is_plan && std::filesystem::is_regular_file("plan.json", error)) ||
+                       (is_model && std::filesystem::is_regular_file("config.json", error));
+  const bool has_few = !missing.choices.empty() && missing.choices.size() <= kFewChoices;
+  const std::string verb = usage_.substr(0, usage_.find(' '));
+  Arguments first = missing.choices;
+  if (first.size() > kFewChoices) first.resize(kFewChoices);
+  const bool is_short = !missing.help.empty() && missing.help.size() <= kLongestHelp;
+  const std::string how =
+      is_here         ? "it comes first; here is one"
+      : is_plan       ? "it comes first; penstock plan ... -o plan.json writes one"
+      : is_model      ? "it comes first, the model's config.json; for example"
+      : has_few       ? fmt::format("one of {}; for example", joined(missing.choices, ", "))
+      : is_short      ? fmt::format("{}: {}; for example", what, missing.help)
+      : first.empty() ? "for example"
+                      : fmt::format("one of {} and those of penstock {} --help; for example",
+                                    joined(first, ", "), verb);
+  bad_option(what, "missing", fmt::format("{}: {}", how, typed_command(own).whole()));
+}
+
+namespace {
+
+// Blanks as they are copied from a page, U+00A0 among them.
+bool is_blank_at(const std::string& word, std::size_t at) {
+  return at < word.size() && (word[at] == ' ' || word[at] == '\t' || word[at] == '\n' ||
+                              word[at] == '\r' || word.compare(at, 2, "\u00a0") == 0);
+}
+
+Arguments parted_at_blanks(const std::string& word) {
+  Arguments parts{""};
+  for (std::size_t at = 0; at < word.size(); ++at) {
+    if (!is_blank_at(word, at)) {
+      parts.back() += word[at];
+      continue;
+    }
+    if (word.compare(at, 2, "\u00a0") == 0) ++at;
+    if (!parts.back().empty()) parts.emplace_back();
+  }
+  if (parts.back().empty()) parts.pop_back();
+  return parts;
+}
+
+}  // namespace
+
+// "plan config.json \ --cluster c.json" in one line: " --cluster" is one word, with its blank.
+void Options::refuse_blank_options(const Arguments& arguments) const {
+  Arguments words;
+  std::string first;
+  for (const std::string& word : arguments) {
+    Arguments parts = parted_at_blanks(word);
+    const bool begins_blank = is_blank_at(word, 0) && (parts.empty() || parts[0].starts_with('-'));
+    const bool is_option = word.starts_with("--") && word.find('=') == std::string::npos;
+    const bool holds_blank = is_option && parts.size() == 2 && word.find("\u00a0") != word.npos;
+    if (!begins_blank && !holds_blank && word != "\\") {
+      words.push_back(word);
+      continue;
+    }
+    if (first.empty()) first = word;
+    if (word != "\\") words.insert(words.end(), parts.begin(), parts.end());
+  }
+  if (first.empty()) return;
+  const std::string verb = usage_.substr(0, usage_.find(' '));
+  throw_bad_input(fmt::format(
+      "{}\nhelp: leave {} out: {}",
+      first == "\\" ? "'\\' is a word of its own: it continues a line only where nothing follows it"
+                    : fmt::format("'{}' holds a blank, as a backslash before a blank makes one of "
+                                  "lines that were copied into one",
+                                  first.substr(0, kLongestName)),
+      first == "\\" ? "it" : "backslashes and such blanks", command_of(verb, words)));
 }
 
 bool Options::takes_value(const std::string& name) const {
@@ -198,6 +269,13 @@ void Options::refuse_missing_values(const Arguments& own) const {
     if (!takes_value(own[i])) continue;
     if (i + 1 == own.size() || has(own[i + 1].c_str())) {
       bad_option(own[i], "needs a value", help_for_value(own[i]));
+    }
+    const std::string& value = own[i + 1];
+    if (value.empty()) bad_option(own[i], "its value is empty", help_for_value(own[i]));
+    if (value.size() > 1 && value.starts_with('$')) {
+      bad_option(
+          own[i], fmt::format("'{}' is a shell variable's name", value.substr(0, 60)),
+          "single quotes keep the shell from its value: leave them out, or write double ones");
     }
     ++i;
   }

@@ -24,11 +24,15 @@ KeyValues choices_of(const std::string& text) {
   for (auto& [key, value] : choices) {
     key = key_or_word(key);
     if (std::find(kChoices.begin(), kChoices.end(), key) != kChoices.end()) continue;
-    bad_option(kOption, fmt::format("unknown key '{}'", key),
+    bad_option(kOption, fmt::format("unknown key '{}'", field_word(key)),
                key == "gpus" || key == "nodes"
                    ? fmt::format("a plan file is for its GPUs: penstock plan ... --gpus {} plans "
                                  "for others, and --baseline PLAN compares with this plan",
                                  value)
+               : key == "global-batch" || key == "sequence-length"
+                   ? fmt::format("a plan file is for its batch: penstock plan ... --{} {} plans "
+                                 "for another, and --baseline PLAN compares with this plan",
+                                 key, value)
                : key == "M"
                    ? "micro-batches follow from the global batch, DP and mbs; ask for those"
                    : did_you_mean(key, in_field_words(kChoices)));

@@ -21,6 +21,18 @@ namespace {
 
 const ScheduleKind& kind_named(const std::string& name) { return *find_schedule(name); }
 
+// All at once, with the command that has them.
+void refuse_missing(const ScheduleOptions& given) {
+  std::vector<std::string> missing;
+  if (!given.ranks) missing.emplace_back("-P");
+  if (!given.micro_batches && !given.cost_file) missing.emplace_back("-M");
+  if (missing.empty()) return;
+  if (given.costs.empty() && !given.cost_file) missing.emplace_back("--cost");
+  bad_option(joined(missing, ", "), "missing",
+             fmt::format("-P ranks and -M micro-batches make a step; for example {}",
+                         given.command.whole()));
+}
+
 // As a cost file lists them, or as typed.
 int micro_batches_of(const ScheduleOptions& given) {
   if (given.cost_file) {
@@ -30,15 +42,17 @@ int micro_batches_of(const ScheduleOptions& given) {
                  "leave it out");
     }
     if (listed) return *listed;
+    if (!given.micro_batches) bad_option("-M", "missing", "add it, for example -M 8");
   }
-  return parse_int("-M", required(given.micro_batches, "-M", "-M 8"), 1);
+  return parse_int("-M", *given.micro_batches, 1);
 }
 
 }  // namespace
 
 ScheduleShape shape_of(const ScheduleOptions& given) {
   ScheduleShape shape;
-  shape.ranks = parse_int("-P", required(given.ranks, "-P", "-P 4"), 1);
+  refuse_missing(given);
+  shape.ranks = parse_int("-P", *given.ranks, 1);
   shape.chunks =
       given.chunks ? parse_int("-V", *given.chunks, 1) : kind_named(given.name).fewest_chunks;
   shape.micro_batches = micro_batches_of(given);
@@ -106,6 +120,9 @@ Subject from_file(const ScheduleOptions& given) {
 }
 
 ScheduleCosts given_costs(const ScheduleOptions& given, bool splits_backward, int stages) {
+  if (!given.cost_file && given.costs.empty() && !given.command.usage.empty()) {
+    bad_option("--cost", "missing", "add it, for example " + given.command.whole());
+  }
   if (!given.cost_file) return parse_costs(given.costs, splits_backward, stages);
   if (!given.costs.empty()) {
     bad_option("--cost-file", "--cost is given too", "keep one of them");

@@ -169,9 +169,11 @@ Answer run_calibrate(const Arguments& arguments, Screen screen) {
       {"add-to", "add", "append"},
       "penstock validate plan.json train.log --add-to runs.json adds a run; then penstock "
       "calibrate --runs runs.json");
+  TypedCommand command;
+  options.keep_command(command);
   if (auto help = options.parse(arguments, screen)) return help_answer(*help);
 
-  const std::string& runs = required(path, "--runs", "--runs runs.json");
+  const std::string& runs = required(path, "--runs", command);
   Inputs inputs = load_inputs(runs);
   const ExecutorModel model =
       executor.with_terms(executor_asked(executor, trainer).value_or(ExecutorModel()));

@@ -106,11 +106,30 @@ std::string lists_in(const SearchOptions& given) {
   return out;
 }
 
+// "TP=1,2 PP=1,2", "TP=1,2;PP=1,2" and "TP=1,2,PP=1,2" with an option for each key; nothing of one.
+std::string keys_apart(const std::string& text) {
+  std::vector<std::string> options;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find_first_of(",; ", begin), text.size());
+    const std::string part = text.substr(begin, end - begin);
+    begin = end + 1;
+    if (part.empty()) continue;
+    const std::size_t equals = part.find('=');
+    const bool is_key = equals != std::string::npos && equals > 0 && part.find('/') > equals;
+    if (is_key || options.empty()) {
+      options.push_back(part);
+    } else {
+      options.back() += (options.back().ends_with('=') ? "" : ",") + part;
+    }
+  }
+  return options.size() < 2 ? "" : "--vary " + joined(options, " --vary ");
+}
+
 std::vector<Axis> axes_of(const std::vector<std::string>& vary, const SearchOptions& given) {
   if (vary.empty()) {
     const std::string lists = lists_in(given);
     bad_option("--vary", "missing",
-               lists.empty() ? "add for example --vary schedule=1f1b,zb-h1"
+               lists.empty() ? "add it, for example " + given.command.whole()
                              : fmt::format("write {} in place of the option", lists));
   }
   std::vector<Axis> axes;
@@ -129,13 +148,12 @@ std::vector<Axis> axes_of(const std::vector<std::string>& vary, const SearchOpti
                  : !schedule.empty() ? fmt::format("write --vary schedule={}", text)
                                      : "write for example --vary mbs=1,2,4");
     }
-    if (const std::size_t blank = text.find(' '); blank != std::string::npos && equals < blank &&
-                                                  text.find('=', blank) != std::string::npos) {
-      bad_option("--vary", fmt::format("'{}' holds several", text),
-                 fmt::format("each has its own: --vary {} --vary {}", text.substr(0, blank),
-                             text.substr(blank + 1)));
+    if (const std::string several = keys_apart(text); !several.empty()) {
+      bad_option("--vary", fmt::format("'{}' holds several", text), "each has its own: " + several);
     }
-    Axis axis{key_or_word(text.substr(0, equals)), parse_list("--vary", text.substr(equals + 1))};
+    std::string values = text.substr(equals + 1);
+    std::erase(values, ' ');  // "TP=1, 2"
+    Axis axis{key_or_word(text.substr(0, equals)), parse_list("--vary", values)};
     for (const Axis& other : axes) {
       if (other.key == axis.key) {
         bad_option("--vary", fmt::format("{} is varied twice", axis.key),
@@ -231,7 +249,7 @@ class Asker {
                             : asked_.emplace(read, question_of(options)).first->second;
     question.request.top = 1;
     for (const auto& [key, value] : later) {
-      if (!set(question, "--vary " + key, key, value)) {
+      if (!set(question, "--vary " + field_word(key), key, value)) {
         bad_option("--vary", fmt::format("unknown key '{}'", key), help_for_key(key));
       }
     }

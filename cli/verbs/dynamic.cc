@@ -230,7 +230,7 @@ Answer run_dynamic(const Arguments& arguments, Screen screen) {
   options.remark({"dataset", "data", "documents", "corpus", "text", "samples", "lengths-file"},
                  std::string("write --lengths FILE: ") + kHowToLengths);
   if (auto help = options.parse(arguments, screen)) return help_answer(*help);
-  const std::string& path = required(given.lengths, kLengths, "--lengths lengths.csv");
+  const std::string& path = required(given.lengths, kLengths, given.search.command);
   if (path.find_first_not_of("0123456789,") == std::string::npos) {
     bad_option(kLengths, fmt::format("'{}' is a list, and a file belongs here", path),
                "write the length of one sample a line into a file; data/lengths has some");

@@ -1,8 +1,11 @@
 // `penstock export`: the exporter answers with files or with a sentence why not. A refusal is an
 // answer (exit code 1) and comes with the nearest plan that the trainer can run, searched with the
 // plan's own profile and cluster; where that cannot be done the reason is told.
+#include <algorithm>
+#include <filesystem>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -10,6 +13,7 @@
 
 #include "cli/io/export_inputs.h"
 #include "cli/io/files.h"
+#include "cli/io/shell_word.h"
 #include "cli/options/options.h"
 #include "cli/options/parse.h"
 #include "cli/options/trainer_called.h"
@@ -104,6 +108,20 @@ void set_refusal(Json& json, const Export& refusal, const NearestPlan& nearest) 
                .set("prediction", to_json(nearest.plan->prediction, nearest.plan->plan)));
 }
 
+// "-o ds_config.json": several files are written.
+void refuse_file(const std::string& output, const TypedCommand& command) {
+  std::error_code error;
+  const std::string ending = std::filesystem::path(output).extension().string();
+  const bool is_named_so = ending == ".json" || ending == ".sh" || ending == ".yaml" ||
+                           ending == ".toml" || ending == ".py" || ending == ".csv";
+  const bool is_folder = std::filesystem::is_directory(output, error);
+  if (is_folder || !(is_named_so || std::filesystem::exists(output, error))) return;
+  Arguments words = command.words;
+  std::replace(words.begin(), words.end(), output, std::string("job"));
+  bad_option("-o", fmt::format("'{}' is a file, and a folder belongs here", output.substr(0, 60)),
+             fmt::format("several files are written into it: {}", command_of("export", words)));
+}
+
 }  // namespace
 
 Answer run_export(const Arguments& arguments, Screen screen) {
@@ -146,13 +164,16 @@ Answer run_export(const Arguments& arguments, Screen screen) {
                  "--to pytorch -o job writes the schedule as PyTorch's CSV");
   options.remark({"slurm", "sbatch", "srun"},
                  "leave it out: -o job writes job.sbatch beside the trainer's own files");
+  TypedCommand command;
+  options.keep_command(command);
   if (auto help = options.parse(arguments, screen)) return help_answer(*help);
 
   if (!to) {
     bad_option("--to", "missing",
-               fmt::format("say for which trainer, for example --to megatron -o job; known: {}",
-                           joined(exported_trainer_names(), ", ")));
+               fmt::format("say for which trainer, one of {}: for example {}",
+                           joined(exported_trainer_names(), ", "), command.whole()));
   }
+  if (output) refuse_file(*output, command);
   const std::string& asked = *to;
   const std::size_t at = asked.find('@');
   if (at != std::string::npos && !target_version) target_version = asked.substr(at + 1);

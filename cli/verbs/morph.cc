@@ -43,8 +43,7 @@ constexpr const char* kExamples =
   penstock morph --book book.json --trace trace.csv --start 40s --notice 120s --storage 4 --json
 )";
 
-constexpr const char* kTraceExample =
-    "--trace trace.csv; data/availability has recordings of clouds";
+constexpr const char* kTraces = "data/availability has recordings of clouds";
 
 // Parcae (NSDI'24) measured 29 to 43 s for a restart of 1 to 32 nodes.
 constexpr const char* kStart = "30s";
@@ -56,11 +55,13 @@ constexpr double kStoragePerNode = 1e9;  // bytes per second
 constexpr double kCopyPerGpu = 16e9;
 
 struct MorphOptions {
+  TypedCommand command;
   std::optional<std::string> book, trace, start, write, load, storage, warm_up, notice, every,
       stall, price, output;
   bool json = false;
 
   void declare(Options& options) {
+    options.keep_command(command);
     options.remark({"profile", "config", "model", "cluster", "device", "gpus", "plan", "plans"},
                    "the book holds model, cluster and plans: --book book.json; penstock plan ... "
                    "--gpus 8..64 -o book.json writes it");
@@ -373,8 +374,12 @@ Answer run_morph(const Arguments& arguments, Screen screen) {
                   kExamples);
   given.declare(options);
   if (auto help = options.parse(arguments, screen)) return help_answer(*help);
-  const std::string& path = required(given.book, "--book", "--book book.json");
-  const std::string& trace = required(given.trace, "--trace", kTraceExample);
+  const std::string& path = required(given.book, "--book", given.command);
+  if (!given.trace) {
+    bad_option("--trace", "missing",
+               fmt::format("add it, for example {}; {}", given.command.whole(), kTraces));
+  }
+  const std::string& trace = *given.trace;
   if (given.output) require_page_name(*given.output);
   const Loaded<PlanBook> loaded = load_plan_book(path);
   const PlanBook& book = loaded.value;

@@ -336,6 +336,17 @@ void refuse_folder(const std::string& output) {
                   output));
 }
 
+// "--tokens 300" of a training of 300 billion.
+std::string remark_of_tokens(const std::optional<TrainingQuestion>& asked,
+                             const SearchRequest& request) {
+  const std::int64_t step = std::int64_t{request.global_batch} * request.sequence_length;
+  if (!asked || asked->tokens >= step) return "";
+  return fmt::format(
+      "note: {} tokens are less than one step of {}; a letter makes more of them: "
+      "--tokens {}B are {} billion\n",
+      with_commas(asked->tokens), with_commas(step), asked->tokens, asked->tokens);
+}
+
 }  // namespace
 
 Answer run_plan(const Arguments& arguments, Screen screen) {
@@ -473,7 +484,9 @@ Answer run_plan(const Arguments& arguments, Screen screen) {
     if (!written) about.rerun = command_that_writes(arguments);
     about.faster_otherwise = gain;
     about.shows_all_plans = given.top.has_value();
-    return report_answer(plan_answer(result, about), exit);
+    Answer answer = report_answer(plan_answer(result, about), exit);
+    answer.remark = remark_of_tokens(asked, question.request);
+    return answer;
   }
   std::string text = report_of(question, result, winner, screen) + missing;
   if (!gain.empty()) text += '\n' + wrapped(gain, screen.width(), "", "  ");
@@ -481,7 +494,9 @@ Answer run_plan(const Arguments& arguments, Screen screen) {
     text +=
         fmt::format("\nPlan 1 is in {}; next: penstock explain {}\n", *output, shell_word(*output));
   }
-  return report_answer(text, exit);
+  Answer answer = report_answer(text, exit);
+  answer.remark = remark_of_tokens(asked, question.request);
+  return answer;
 }
 
 }  // namespace penstock

@@ -23,6 +23,7 @@
 #include "cli/options/wrong_values.h"
 #include "cli/reports/known_host.h"
 #include "cli/reports/large_plans.h"
+#include "cli/reports/remarks_on_layout.h"
 #include "cli/verbs/verbs.h"
 #include "core/files/batch_file.h"
 #include "core/files/plan_format.h"
@@ -132,32 +133,60 @@ void require_lengths(const Batch& batch, const Question& question, const Plan& p
   }
 }
 
+// Where the others leave room for it, the DP that takes what there is.
+std::string help_for_devices(const Plan& plan, int there) {
+  const int of_replica = plan.devices() / plan.data;
+  if (of_replica > there) {
+    return fmt::format("write a smaller PP or TP, or give {}", count_of(plan.devices(), "GPU"));
+  }
+  return fmt::format("write DP={}, or give {}", there / of_replica,
+                     count_of(plan.devices(), "GPU"));
+}
+
+// Why TP cannot be more or other than the degrees that are there.
+std::string help_for_tensor(const Question& question, int tensor) {
+  const int heads = question.estimated ? question.estimated->model.heads : 0;
+  return heads > 0 && heads % tensor != 0
+             ? fmt::format("write one of these: TP divides the {} attention heads", heads)
+             : "write one of these: TP lies within a node";
+}
+
 // What no measurement or cluster of one type can answer, in the words of the layout.
 void refuse_impossible(const Plan& plan, const Question& question) {
   const ClusterSpec& cluster = question.cluster.value;
   if (cluster.device_types.size() > 1 || plan.is_mixed()) return;
   const int there = device_count(cluster);
   if (plan.devices() > there) {
-    bad_option(
-        kLayout,
-        fmt::format("it takes {}, and there are {}", count_of(plan.devices(), "GPU"), there),
-        fmt::format("write a smaller DP, PP or TP, or give {}", count_of(plan.devices(), "GPU")));
+    bad_option(kLayout,
+               fmt::format("it takes {}, and there are {}", count_of(plan.devices(), "GPU"), there),
+               help_for_devices(plan, there));
   }
   const auto degrees = measured_tensor_degrees(question.profile.value, plan.device);
   if (degrees.empty() || std::binary_search(degrees.begin(), degrees.end(), plan.tensor)) return;
   bad_option(kLayout,
              fmt::format("TP = {}: {} has times for TP = {} only", plan.tensor,
                          question.profile.value.name, fmt::join(degrees, ", ")),
-             "write one of these");
+             help_for_tensor(question, plan.tensor));
+}
+
+// EP of a model whose layers are dense.
+void refuse_experts(const Layout& layout, const Question& question) {
+  const bool is_asked = layout.expert.value_or(1) > 1 || layout.expert_tensor.value_or(1) > 1;
+  if (!is_asked || has_experts(question.profile.value)) return;
+  bad_option(kLayout,
+             fmt::format("EP = {}, but {} has no experts", layout.expert.value_or(1),
+                         question.profile.value.name),
+             "leave EP out: it divides the experts of a mixture-of-experts model; TP, PP and DP "
+             "divide this one");
 }
 
 // Of the layout, and of the runs that the estimate is fitted to.
 void set_degrees(const Layout& layout, SearchOptions& given) {
   std::set<int> contexts{layout.context.value_or(1)}, experts{layout.expert.value_or(1)};
   for (const std::string& run : given.measured) {
-    const std::size_t colon = run.find(':');
-    if (colon == std::string::npos) continue;  // no run: refused where runs are read
-    const Layout measured = parse_layout(kMeasured, run.substr(0, colon));
+    const std::string typed = layout_of_run(run);
+    if (typed.empty()) continue;  // a time of this layout
+    const Layout measured = parse_layout(kMeasured, typed);
     contexts.insert(measured.context.value_or(1));
     experts.insert(measured.expert.value_or(1));
   }
@@ -185,6 +214,7 @@ Asked asked_of(const Layout& layout, SearchOptions given, const std::optional<Ba
   set_degrees(layout, given);
   Asked asked{question_of(given), {}};
   Question& question = asked.question;
+  refuse_experts(layout, question);
   if (layout.offload) use_hosts(question);
   if (layout.recompute) {
     Pins pins;  // only read
@@ -229,19 +259,6 @@ std::string cuts_words(const Layout& layout) {
                "head are on the last.";
 }
 
-// Trainers give every replica as many whole micro-batches.
-std::string uneven_words(const Plan& plan) {
-  if (plan.is_mixed() || !plan.has_even_batch() || has_equal_micro_batches(plan)) return "";
-  const std::int64_t round = std::int64_t{plan.data} * plan.micro_batch_size;
-  const std::int64_t below = plan.global_batch / round * round;
-  return fmt::format(
-      " gbs = {} is no multiple of DP x mbs = {}: its micro-batches are not all equal, or not as "
-      "many in every replica, which Megatron-LM, torchtitan and DeepSpeed refuse; they take gbs = "
-      "{}.",
-      plan.global_batch, round,
-      below > 0 ? fmt::format("{} or {}", below, below + round) : std::to_string(round));
-}
-
 std::string risk_words(const Question& question, const EvaluatedPlan& evaluated) {
   if (!question.has_estimated_memory() || fits_with_margin(evaluated.evaluation)) return "";
   return " " + memory_risk_words() + "; that would not fit.";
@@ -272,7 +289,7 @@ std::string verdict_of(const Asked& asked, const Layout& layout, const Evaluated
          (doubts.empty() ? "" : wrapped(doubts, screen.width(), "", "")) + '\n' +
          wrapped(std::string("Nothing was searched") +
                      (evaluated.why_not ? "; penstock plan finds what fits. " : ". ") +
-                     cuts_words(layout) + uneven_words(asked.plan) + counted,
+                     cuts_words(layout) + counted,
                  screen.width(), "", "");
 }
 
@@ -358,26 +375,14 @@ void refuse_plan(const std::string& path) {
       path, path));
 }
 
-// "--measured 12.4s/it": most likely of the layout that is asked about.
-void refuse_lone_times(const std::vector<std::string>& measured, const std::string& layout) {
-  for (const std::string& text : measured) {
-    const std::string time = text.substr(0, text.find('/'));
-    if (text.find(':') != std::string::npos || !parse_duration(time)) continue;
-    bad_option(kMeasured, fmt::format("'{}' does not say of which configuration", text),
-               fmt::format("if it is a step of this one: --measured \"{}: {}\"", layout, time));
-  }
-}
-
-// Where the layout says itself how many GPUs it takes, and others were asked for.
-std::string remark_of_gpus(const SearchOptions& given, const Layout& layout, const Plan& plan) {
-  if (!given.gpus || !layout.data) return "";
-  const int there = parse_int("--gpus", *given.gpus, 1), taken = plan.devices();
-  if (there == taken) return "";
-  const int of_replica = taken / plan.data;
-  return fmt::format("note: the layout takes {} of {} GPUs{}\n", taken, there,
-                     there % of_replica == 0 && there > taken
-                         ? fmt::format("; DP={} takes all", there / of_replica)
-                         : "");
+// The layout as a run that was measured has it: with what options say of it beside.
+std::string layout_in_words(std::string text, const Layout& layout, const SearchOptions& given) {
+  if (given.context_kind && !layout.context_kind) text += " cp-kind=" + *given.context_kind;
+  if (!given.gpus || layout.data || !layout.replicas.empty()) return text;
+  const std::int64_t of_replica = std::int64_t{layout.tensor.value_or(1)} *
+                                  layout.context.value_or(1) * layout.pipeline.value_or(1);
+  const int gpus = parse_int("--gpus", *given.gpus, 1);
+  return gpus % of_replica == 0 ? fmt::format("{} DP={}", text, gpus / of_replica) : text;
 }
 
 }  // namespace
@@ -417,14 +422,16 @@ Answer run_predict(const Arguments& arguments, Screen screen) {
 
   if (said.empty()) {
     refuse_plan(given.profile);
-    bad_option(kLayout, "missing", "add it, for example --layout \"TP=4 PP=8 DP=2 mbs=1 gbs=128\"");
+    bad_option(kLayout, "missing",
+               "add it, for example " + given.command.whole() +
+                   "; penstock plan searches for the best one");
   }
-  refuse_lone_times(given.measured, joined(said, " "));
   Layout layout;
   WrongValues wrong;
   wrong.check([&] { layout = parse_layout(kLayout, joined(said, " ")); });
   wrong.check(given);
   wrong.refuse();
+  given.layout_asked = layout_in_words(joined(said, " "), layout, given);
   set_context_kind(given.context_kind, layout);
   std::optional<Batch> batch;
   if (batch_file) {
@@ -450,7 +457,7 @@ Answer run_predict(const Arguments& arguments, Screen screen) {
   }
   if (output) report += fmt::format("\n{} holds it; next: penstock explain {}\n", *output, *output);
   Answer answer = report_answer(report, exit);
-  answer.remark = remark_of_gpus(given, layout, asked.plan);
+  answer.remark = remarks_on_layout(given, layout, asked.plan);
   return answer;
 }
 

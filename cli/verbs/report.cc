@@ -153,7 +153,7 @@ Answer run_report(const Arguments& arguments, Screen screen) {
                  "those of penstock explain plan.json --format markdown (or csv)");
   if (auto help = options.parse(arguments, screen)) return help_answer(*help);
 
-  if (!given.json) required(given.output, "--output", "-o report.html");
+  if (!given.json) required(given.output, "-o", given.search.command);
   if (given.output) require_page_name(*given.output);
   auto [report, exit] = report_of(given, arguments);
   report.data.tool = fmt::format("penstock {}", version());

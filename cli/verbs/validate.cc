@@ -177,15 +177,18 @@ Answer run_validate(const Arguments& arguments, Screen screen) {
   whereabouts.declare(options);
   options.remark({"tolerance", "tol", "rtol"},
                  "did you mean --tolerance-percent {X}? It is in percent: 5 is a share of 0.05");
+  TypedCommand command;
+  options.keep_command(command);
   if (auto help = options.parse(arguments, screen)) return help_answer(*help);
   if (!run_file) {
     const bool is_log = role_of(plan_path) == FileRole::kLog;
     const std::string plan = is_log ? "plan.json" : plan_path;
-    bad_option("RUN", "missing",
-               fmt::format("name the log of what ran, after its plan: penstock validate {} {} (or "
-                           "the run.jsonl of penstock train --log, or a folder of profiler "
-                           "traces); penstock check {} judges the plan alone",
-                           plan, is_log ? plan_path : "train.log", plan));
+    bad_option(
+        "RUN", "missing",
+        fmt::format("name the log of what ran, after its plan: {} (or the run.jsonl of penstock "
+                    "train --log, or a folder of profiler traces); penstock check {} judges "
+                    "the plan alone",
+                    is_log ? "penstock validate plan.json " + plan_path : command.whole(), plan));
   }
   const std::string& run_path = *run_file;
 

@@ -75,7 +75,8 @@ TEST_CASE("choices that contradict the batch, the model or each other are answer
   CHECK(contradiction("D=17") ==
         "DP = 17: a global batch of 16 has less than one sample per replica.");
   CHECK(contradiction("P=40") ==
-        "PP = 40 makes 40 stages, but the model can be cut into no more than its 34 sections.");
+        "PP = 40 makes 40 stages, but the model can be cut into no more than its 34 sections. "
+        "PP = 34 is the most.");
   CHECK(contradiction("T=3") == "TP = 3: GPT-6.7B has times for TP = 1, 2, 4, 8 only.");
   CHECK(contradiction("schedule=interleaved,V=1") == "VP = 1: interleaved needs at least VP = 2.");
   CHECK(contradiction("schedule=1f1b,V=2") == "VP = 2: 1f1b has VP = 1.");

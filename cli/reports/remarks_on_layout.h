@@ -1,0 +1,16 @@
+// What is answered as it was asked, and may not have been meant so: a layout that leaves GPUs over,
+// says nothing but a batch, or cuts the batch unevenly.
+#pragma once
+
+#include <string>
+
+#include "cli/options/layout.h"
+#include "cli/options/search_options.h"
+#include "core/values/plan.h"
+
+namespace penstock {
+
+// Lines that begin with "note:", or nothing. `plan` is what the layout became.
+std::string remarks_on_layout(const SearchOptions& given, const Layout& layout, const Plan& plan);
+
+}  // namespace penstock
