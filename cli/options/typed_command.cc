@@ -165,7 +165,8 @@ bool TypedCommand::has(std::string_view option) const {
   for (const std::vector<std::string>& each : valued) {
     if (std::find(each.begin(), each.end(), option) != each.end()) names = each;
   }
-  return std::any_of(words.begin(), words.end(), [&](const std::string& word) {
+  const Arguments& said = read.empty() ? words : read;
+  return std::any_of(said.begin(), said.end(), [&](const std::string& word) {
     return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
       const bool is_letter = name.size() == 2;  // "-P8"
       return word == name || word.starts_with(name + '=') || (is_letter && word.starts_with(name));

@@ -15,6 +15,7 @@ struct TypedCommand {
   std::string usage;  // "plan MODEL --device NAME --gpus N --global-batch B [OPTIONS]"
   Arguments words;    // behind the verb, in the options of the verb
   std::vector<std::vector<std::string>> valued;  // the names of each option that takes a value
+  Arguments read = {};  // where a verb calls the words otherwise: as it reads them
 
   // Whether the option, by one of its names, was typed.
   [[nodiscard]] bool has(std::string_view option) const;
