@@ -13,8 +13,8 @@ namespace penstock {
 // of a known kind. `arguments`: behind the verb.
 std::string help_for_files(std::string_view verb, const Arguments& arguments);
 
-// "make a plan from it: penstock plan config.json ... -o plan.json; then penstock explain plan.json":
-// the options that were typed stand with the verb that has them. The model comes first.
+// "make a plan from it: penstock plan config.json ... -o plan.json; then penstock explain
+// plan.json": the options that were typed stand with the verb that has them. The model comes first.
 std::string help_for_plan_first(std::string_view verb, const Arguments& arguments);
 
 }  // namespace penstock
