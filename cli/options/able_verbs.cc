@@ -235,6 +235,11 @@ std::string command_of_schedule(const std::vector<std::pair<std::string, std::st
     }
   }
   if (words.front().empty() || words.size() == 1) return "";
+  for (const auto& [name, example] : {std::pair{"-P", "4"}, std::pair{"-M", "8"}}) {
+    if (std::find(words.begin(), words.end(), name) == words.end()) {
+      words.insert(words.end(), {name, example});
+    }
+  }
   words.insert(words.end(), {"--cost", "F=10ms,I=10ms,W=10ms"});
   return command_of("schedule", words);
 }

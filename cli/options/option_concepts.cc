@@ -36,7 +36,7 @@ constexpr std::array kConcepts{
            "leave it out: nothing is sent to a tracker or read from one; logs are files: penstock "
            "train ... --log run.jsonl writes one, penstock validate plan.json train.log reads one "
            "(also Megatron-LM's and torchtitan's, docs/importing.md)"}}}},
-    Concept{"level log-level debug verbosity verbose info",
+    Concept{"level log-level loglevel debug verbosity verbose info",
             {{{"--verbose", ""}, {"", "leave it out: there is no other output than this"}}}},
     Concept{
         "query jq jsonpath jmespath field column select filter grep where template raw indent "
@@ -184,6 +184,11 @@ constexpr std::array kConcepts{
           {"",
            "penstock explain plan.json says what limits the step and what would make it faster; "
            "penstock validate plan.json train.log where a measured run is slower"}}}},
+    Concept{
+        "minimize maximize objective goal metric cheapest fastest optimize rank-by",
+        {{{"",
+           "plans are ranked by step time, with memory and price beside it: penstock plan ... -v "
+           "marks those that no other beats in all three"}}}},
     Concept{
         "seed random deterministic reproducible",
         {{{"",

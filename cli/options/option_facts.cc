@@ -672,7 +672,7 @@ constexpr std::array kParts{
           "visible", "timeout", "include", "nodelist", "interface"},
          "launcher"},
     Part{{"lr", "learning", "warmup", "decay", "data", "dataset", "tokenizer", "eval", "wandb",
-          "tensorboard", "load", "init", "dropout", "clip", "clipping"},
+          "tensorboard", "load", "init", "dropout", "clip", "clipping", "dataloader"},
          "dataset"},
     Part{{"epochs", "iterations", "iters", "samples"}, "epochs"},
     Part{{"overlap", "allreduce", "allgather", "p2p", "comm", "communication"}, "overlap"},

@@ -161,6 +161,7 @@ class Readings {
     for (const OptionRow& row : asked_.index().rows()) {
       const bool writes = row.names.back() == "--output" &&
                           (row.help.find(ending) != std::string::npos ||
+                           (ending != ".html" && asked_.has("--window")) ||
                            (ending == ".html" && row.help.find("page") != std::string::npos));
       if (writes && value_.ends_with(ending)) take(kOwnName, Target{"--output", ""});
     }
