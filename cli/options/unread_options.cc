@@ -346,7 +346,7 @@ std::string missing_beside(const std::vector<UnreadOption>& unread, const Argume
                 return each.name == option || is_about(each.help, option);
               }));
     };
-    if (!asked.has(needed.option) || is_typed(needed.option) ||
+    if (usage.find(needed.option) == std::string::npos || is_typed(needed.option) ||
         std::any_of(needed.instead.begin(), needed.instead.end(), is_typed)) {
       continue;
     }
