@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "cli/io/files.h"
+#include "cli/io/near_files.h"
 #include "cli/options/device_called.h"
 #include "cli/options/global_batch.h"
 #include "cli/options/measured_runs.h"
@@ -294,13 +295,15 @@ bool is_measured_on(const std::vector<std::string>& measured, const std::string&
 void refuse_device_of_profile(const SearchOptions& options, const ModelProfile& profile) {
   const std::vector<std::string> measured = devices_of(profile);
   if (is_measured_on(measured, *options.device) || options.command.words.empty()) return;
+  const std::string cluster = cluster_with(measured);
   TypedCommand other = options.command;
   other.words.front() = "config.json";
   bad_option("--device",
              fmt::format("{} was measured on {}, and has no times of {}", options.profile,
                          joined(measured, ", "), options.device->substr(0, 60)),
-             fmt::format("for another GPU the model's config.json takes the profile's place: {}",
-                         other.whole()));
+             fmt::format("for another GPU the model's config.json takes the profile's place: {}; "
+                         "for {}: --cluster {} in place of --device",
+                         other.whole(), measured.front(), cluster.empty() ? "FILE" : cluster));
 }
 
 // All that is missing at once, so that nobody is told of one option after the other.

@@ -167,7 +167,7 @@ void set_pins(Question& question, const SearchOptions& options) {
       std::optional<int>* pin = pinned_degree(question.request.pins, key);
       if (pin == nullptr) {
         const std::string help = where_else(key, value);
-        const bool has_own = help.starts_with("it has its own option") && key != "gpus";
+        const bool has_own = help == fmt::format("it has its own option: --{} {}", key, value);
         bad_option("--pin", fmt::format("unknown key '{}'", typed),
                    has_own ? "it has its own option: " + pairs_as_options(as_pairs(text)) : help);
       }

@@ -16,6 +16,7 @@
 #include "cli/options/able_verbs.h"
 #include "cli/options/longest_name.h"
 #include "cli/options/option_aliases.h"
+#include "cli/options/option_readings.h"
 #include "cli/options/options_entry.h"
 #include "cli/options/parse.h"
 #include "cli/options/placed_words.h"
@@ -272,7 +273,9 @@ void Options::refuse_missing_values(const Arguments& own) const {
     }
     const std::string& value = own[i + 1];
     if (value.empty()) bad_option(own[i], "its value is empty", help_for_value(own[i]));
-    if (value.size() > 1 && value.starts_with('$')) {
+    const bool is_variable =
+        value.size() > 1 && value[0] == '$' && !is_digits(value.substr(1, 1));  // "$2.50"
+    if (is_variable) {
       bad_option(
           own[i], fmt::format("'{}' is a shell variable's name", value.substr(0, 60)),
           "single quotes keep the shell from its value: leave them out, or write double ones");
