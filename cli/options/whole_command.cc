@@ -12,10 +12,21 @@
 namespace penstock {
 namespace {
 
-std::vector<std::vector<std::string>> names_with_values(const OptionTable& table) {
+// The options that take values: of the table, and those that are typed with one under names which
+// the table has not ("--gbs 512").
+std::vector<std::vector<std::string>> names_with_values(const OptionTable& table,
+                                                        const Arguments& words) {
   std::vector<std::vector<std::string>> names;
+  Arguments known;
   for (const OptionRow& row : table.rows) {
-    if (!row.positional && row.takes_value()) names.push_back(row.names);
+    if (row.positional) continue;
+    known.insert(known.end(), row.names.begin(), row.names.end());
+    if (row.takes_value()) names.push_back(row.names);
+  }
+  for (std::size_t i = 0; i + 1 < words.size(); ++i) {
+    const bool is_other = words[i].starts_with("--") && words[i].find('=') == std::string::npos &&
+                          std::find(known.begin(), known.end(), words[i]) == known.end();
+    if (is_other && !words[i + 1].starts_with('-')) names.push_back({words[i]});
   }
   return names;
 }
@@ -28,8 +39,8 @@ std::string whole_command(std::string_view verb, Arguments words) {
   const OptionTable table = found == nullptr ? OptionTable{} : options_of(*found);
   if (table.usage.empty()) return command_of(std::string(verb), words);
   Arguments read = read_by_verb(verb, words).value_or(words);
-  return TypedCommand{table.usage, std::move(words), names_with_values(table), std::move(read)}
-      .whole();
+  std::vector<std::vector<std::string>> valued = names_with_values(table, words);
+  return TypedCommand{table.usage, std::move(words), std::move(valued), std::move(read)}.whole();
 }
 
 Arguments options_taken(std::string_view verb, const std::string& first, const Arguments& words) {

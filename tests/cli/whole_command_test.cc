@@ -12,6 +12,8 @@ TEST_CASE("what a verb needs and nobody typed stands in its command") {
         "penstock validate a.json b.log --json");
   CHECK(whole_command("export", {"a.json", "-o", "job"}) ==
         "penstock export a.json -o job --to megatron");
+  CHECK(whole_command("plan", {"c.json", "--num-gpus", "8", "--gbs", "64"}) ==
+        "penstock plan c.json --num-gpus 8 --gbs 64 --device h100-sxm");
   // Whatever it is called, it is said once.
   CHECK(whole_command("plan", {"c.json", "--cluster", "d.json", "--gbs", "64"}) ==
         "penstock plan c.json --cluster d.json --gbs 64");
