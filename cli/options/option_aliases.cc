@@ -132,7 +132,7 @@ std::string help_without_value(const std::string& name, const std::string& own,
   const std::string number = key == "global-batch"      ? "512"
                              : key == "sequence-length" ? "4096"
                                                         : "2";
-  constexpr const char* kEmpty = "; a shell variable in its place is empty or not set";
+  constexpr const char* kEmpty = "; if a shell variable stands in its place, it is empty";
   if (name == own) {  // "-P"
     return name + option_shown(*row).substr(row->names.back().size()) + kEmpty;
   }

@@ -80,8 +80,8 @@ std::string Options::help_for_value(const std::string& name) const {
   for (const Entry& entry : entries_) {
     const std::vector<std::string> names = parse_list("option", entry.names);
     if (std::find(names.begin(), names.end(), name) == names.end()) continue;
-    return fmt::format("write {} {}: {}; a shell variable in its place is empty or not set", name,
-                       entry.value_name, entry.help.substr(0, entry.help.find(". ")));
+    return fmt::format("write {} {}: {}; if a shell variable stands in its place, it is empty",
+                       name, entry.value_name, entry.help.substr(0, entry.help.find(". ")));
   }
   return fmt::format("usage: penstock {}", usage_);
 }

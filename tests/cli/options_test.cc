@@ -58,15 +58,17 @@ TEST_CASE("a negative number is a value, not an option") {
 }
 
 TEST_CASE("every way to be wrong has a message and a remedy") {
-  CHECK(message_for({}) ==
-        "FILE: missing\nhelp: usage: penstock do FILE [OPTIONS]; FILE: what to do");
+  CHECK(message_for({}) == "FILE: missing\nhelp: FILE: what to do; for example: penstock do FILE");
   CHECK(message_for({"a", "b"}) ==
         "'b' is one argument too many\nhelp: leave it out: usage: penstock do FILE [OPTIONS]");
   CHECK(message_for({"a", "--rnks", "3"}) ==
         "unknown option '--rnks'\nhelp: did you mean '--ranks'? --ranks 3: pipeline ranks");
   CHECK(message_for({"a", "--rnks=3"}) ==
         "unknown option '--rnks'\nhelp: did you mean '--ranks'? --ranks 3: pipeline ranks");
-  CHECK(message_for({"a", "-P"}) == "-P: needs a value\nhelp: write -P N: pipeline ranks");
+  CHECK(message_for({"a", "-P"}) ==
+        "-P: needs a value\nhelp: write -P N: pipeline ranks; if a shell variable stands in its "
+        "place, "
+        "it is empty");
   CHECK(message_for({"a", "-P", "1", "--ranks", "2"}) ==
         "-P, --ranks: given 2 times\nhelp: keep one of them");
 }

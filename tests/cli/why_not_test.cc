@@ -65,8 +65,10 @@ TEST_CASE("the best plan with some choices is what a search with these pins find
 
 TEST_CASE("more GPUs than the plan uses are said, more than there are are a contradiction") {
   CHECK(ask("schedule=1f1b,P=4,D=4,T=1").remark == "It needs 16 GPUs, 8 more than this plan uses.");
-  CHECK(contradiction("P=16,D=8") ==
-        "PP = 16, DP = 8 together need 128 GPUs (PP x DP x TP), but 8 x p4d.24xlarge has 64.");
+  CHECK(
+      contradiction("P=16,D=8") ==
+      "PP = 16, DP = 8 together need 128 GPUs (PP x DP x TP), but 8 x p4d.24xlarge has 64. DP = 4 "
+      "is the largest that fits.");
   CHECK(ask("P=8,D=16,T=2147483647").contradictions.at(0).find("but 8 x p4d.24xlarge has 64") !=
         std::string::npos);
 }
