@@ -49,7 +49,9 @@ std::string without_blank(std::string text) {
 std::string in_halves(Duration backward) {
   const auto exact = [](Duration time) {
     const std::string text = without_blank(to_text(time));
-    return parse_duration(text) == time ? text : fmt::format("{}ns", time.count());
+    if (parse_duration(text) == time) return text;
+    const std::string in_ms = fmt::format("{}ms", static_cast<double>(time.count()) / 1e6);
+    return parse_duration(in_ms) == time ? in_ms : fmt::format("{}ns", time.count());
   };
   const Duration half = backward / 2;
   return fmt::format("I={},W={}", exact(half), exact(backward - half));
@@ -350,6 +352,7 @@ void refuse_whole_backward(const KeyValues& pairs) {
 void refuse_unitless(const KeyValues& pairs, bool split) {
   std::vector<std::string> with_unit;
   std::string first;
+  bool is_halved = false;
   for (const auto& [typed, value] : pairs) {
     const bool has_unit = parse_duration(value).has_value() || value == "0";
     const auto number = parse_decimal_duration(value, TimeUnit::kMilliseconds);
@@ -358,6 +361,7 @@ void refuse_unitless(const KeyValues& pairs, bool split) {
     const std::string key = cost_called(typed);
     if (split && key == "B" && !has_unit) {
       with_unit.push_back(in_halves(*number));
+      is_halved = true;
     } else {
       with_unit.push_back(fmt::format("{}={}{}", key, value, has_unit ? "" : "ms"));
     }
@@ -366,8 +370,12 @@ void refuse_unitless(const KeyValues& pairs, bool split) {
   const auto typed = std::find_if(pairs.begin(), pairs.end(), [&](const auto& pair) {
     return cost_called(pair.first) == first;
   });
-  bad_option("--cost " + first, fmt::format("'{}' has no unit", typed->second.substr(0, 60)),
-             fmt::format("write --cost {}, or another of ns, us, ms, s", joined(with_unit, ",")));
+  bad_option(
+      "--cost " + first, fmt::format("'{}' has no unit", typed->second.substr(0, 60)),
+      fmt::format("write --cost {}, or another of ns, us, ms, s{}", joined(with_unit, ","),
+                  is_halved ? "; this schedule divides the backward B into I and W, of which "
+                              "each is assumed to take half"
+                            : ""));
 }
 
 }  // namespace

@@ -133,6 +133,12 @@ int read_samples(const std::string& text) {
                                : fmt::format(": write {} {}", kSamples, plain),
                            kTokens, text));
   }
+  if (text.find_first_of("0123456789") == std::string::npos) {  // "auto", "max"
+    bad_option(kSamples, fmt::format("'{}' is not a whole number", text.substr(0, 60)),
+               fmt::format("it is your choice, as training depends on it: write {} 512; what sizes "
+                           "do to speed is shown by penstock compare ... --vary gbs=256,512",
+                           kSamples));
+  }
   return parse_int(kSamples, text, 1, kMostSamples);
 }
 

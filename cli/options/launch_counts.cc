@@ -89,7 +89,7 @@ std::optional<std::int64_t> number_in(std::string_view value, bool is_behind_col
 int rank_per_node(const std::string& word) {
   constexpr int kGpus = 3, kProcesses = 2, kTasks = 1;
   if (word == "gres") return kGpus;
-  if (word == "nproc") return kProcesses;
+  if (word == "nproc" || word == "devices") return kProcesses;  // of Lightning's trainer
   for (const std::string_view node : {"-per-node", "-per-machine", "-per-host"}) {
     if (!word.ends_with(node)) continue;
     std::string thing = word.substr(0, word.size() - node.size());

@@ -78,7 +78,10 @@ int batch_of(const Layout& layout, const Plan& plan, const LayoutDefaults& defau
   }
   if (layout.global_batch) return *layout.global_batch;
   if (defaults.global_batch > 0) return defaults.global_batch;
-  bad_option(option, "gbs is missing", "add the samples of a step, for example gbs=512");
+  bad_option(option, "gbs is missing",
+             option == "--layout"
+                 ? "add the samples of a step, for example --gbs 512 (within --layout gbs=512)"
+                 : "add the samples of a step, for example gbs=512");
 }
 
 // Where experts lie on ranks of their own they are whole there, unless it is said.

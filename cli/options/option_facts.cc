@@ -168,11 +168,18 @@ constexpr std::array kRemarks{
             "n", "np"},
            "ranks of one pipeline: -P N; replicas and tensor parallelism are not replayed here",
            "-P"},
+    Remark{
+        {"emit", "dot", "graphviz"},
+        "pictures are -o step.svg (or .png, .html, .json for ui.perfetto.dev), --print draws the "
+        "step as text, and --csv FILE writes the actions",
+        "--csv-form"},
+    Remark{{"o0", "o1", "o2", "o3"}, "leave it out: nothing is compiled here"},
     Remark{{"forward", "overlap"},
            "costs go together: --cost F=10ms,B=20ms,C=0.5ms (forward, backward, one transfer)",
            "--cost"},
     Remark{
-        {"memory", "memory-limit", "max-memory", "mem"},
+        {"memory", "memory-limit", "max-memory", "mem", "mem-limit", "max-mem", "memory-budget",
+         "activation-limit", "activation-memory", "in-flight", "max-in-flight"},
         "the most micro-batches that a rank holds are printed; --limit N holds at most N (zb-auto, "
         "zb-v-auto), and a cost file (--cost-file) has the bytes",
         "--limit"},
@@ -194,7 +201,7 @@ constexpr std::array kRemarks{
            "--baseline"},
     Remark{{"output-dir", "outdir", "out-dir", "output-folder", "save-dir", "dir", "folder",
             "target-dir", "directory"},
-           "write -o FOLDER",
+           "write -o {FOLDER}",
            "--nearest"},
     Remark{{"output-dir", "outdir", "out-dir", "output-folder", "save-dir", "save", "output"},
            "checkpoints go into --checkpoints FOLDER, a line for every step into --log FILE",

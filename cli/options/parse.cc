@@ -79,6 +79,16 @@ void refuse_counted_things(std::string_view option, std::string_view text) {
                        : fmt::format("write {} {}", option, count));
 }
 
+// "$2.50" without quotes: the shell puts its second argument, nothing, in the place of $2.
+void refuse_shells_price(std::string_view option, std::string_view text) {
+  if (option.find("usd") == std::string_view::npos || !text.starts_with('.')) return;
+  bad_option(option,
+             shown(text) + " begins with a point: of a price such as $2.50 the shell takes $2 away",
+             fmt::format("write the dollars as a bare number, without $: {} 2.50 (or 0.50, if less "
+                         "than a dollar was meant)",
+                         option));
+}
+
 }  // namespace
 
 void bad_option(std::string_view option, const std::string& what, const std::string& help) {
@@ -146,6 +156,7 @@ double parse_number(std::string_view option, std::string_view text, double least
   const std::string help = option.find("usd") != std::string_view::npos
                                ? "give US dollars as a number, for example 2.50"
                                : fmt::format("give a number from {} to {}", least, most);
+  refuse_shells_price(option, text);
   double value = 0.0;
   const char* end = text.data() + text.size();
   const auto result = std::from_chars(text.data(), end, value);

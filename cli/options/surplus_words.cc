@@ -142,9 +142,17 @@ std::string help_for_flag(const WordIndex& index, const std::string& flag,
 std::string Options::help_for_value_of_flag(const Arguments& own, const std::string& word) const {
   const auto at = std::find(own.begin(), own.end(), word);
   if (at == own.begin() || at == own.end()) return "";
-  // A file that exists is no place for output.
-  if (*(at - 1) == "--json" && has("--json") && !std::ifstream(word)) {
-    return fmt::format("--json takes no value and prints to stdout: --json > {}", word);
+  // Another file that exists is no place for output.
+  const bool is_plan_file = role_of(word) == FileRole::kPlan;
+  if (*(at - 1) == "--json" && has("--json") && (is_plan_file || !std::ifstream(word))) {
+    if (!usage_.starts_with("plan ") || !word.ends_with(".json")) {
+      return fmt::format("--json takes no value and prints to stdout: --json > {}", word);
+    }
+    Arguments words = own;
+    words.erase(words.begin() + (at - 1 - own.begin()), words.begin() + (at + 1 - own.begin()));
+    words.insert(words.end(), {"-o", word});
+    return "--json takes no value and prints to stdout; a plan file is written by -o: " +
+           whole_command("plan", words);
   }
   if (looks_like_file(word)) return "";
   for (const Entry& entry : entries_) {
@@ -183,6 +191,25 @@ std::string costs_of(Arguments::const_iterator word, Arguments::const_iterator e
   }
   if (costs.ends_with(',')) costs.pop_back();
   return costs;
+}
+
+}  // namespace
+
+namespace {
+
+// "--vary schedule=1f1b, zb-h1", "--cost F=1ms ,B=2ms": the value of an option, parted at a comma.
+std::string help_for_blank_at_comma(const Arguments& own, const std::string& word) {
+  const auto at = std::find(own.begin(), own.end(), word);
+  if (at - own.begin() < 2 || !(at - 2)->starts_with("--")) return "";
+  std::string value = *(at - 1);
+  for (auto next = at; next != own.end(); ++next) {
+    if (!value.ends_with(',') && !next->starts_with(',')) break;
+    if (next->starts_with('-')) break;
+    value += *next;
+  }
+  if (value == *(at - 1)) return "";
+  if (value.ends_with(',')) value.pop_back();
+  return fmt::format("a blank ends the value; write it as one word: {} {}", *(at - 2), value);
 }
 
 }  // namespace
@@ -579,6 +606,7 @@ std::string help_for_rest(const std::string& usage, Arguments own, const Argumen
 // What people write for one value and the shell takes apart, or where an option belongs.
 std::string Options::help_for_surplus(const Arguments& own, const std::string& word) const {
   if (word.starts_with(' ')) return help_for_backslash(usage_, own);
+  if (std::string help = help_for_blank_at_comma(own, word); !help.empty()) return help;
   if (is_environment_setting(word)) {
     std::string help = is_of_a_library(word) ? "" : help_for_assignment(own);
     if (!help.empty()) return help;

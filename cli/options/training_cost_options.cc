@@ -144,6 +144,7 @@ std::optional<TrainingQuestion> TrainingCostOptions::question() const {
                "nothing is assumed to fail", "add --mtbf-hours, for example --mtbf-hours 50000");
   }
   if (!tokens && mtbf) {
+    failures_of(*this);  // a value that is wrong is told first
     bad_option("--mtbf-hours", "failures need a training", "add --tokens, for example --tokens 2T");
   }
   if (!tokens) return {};

@@ -15,9 +15,9 @@ namespace {
 
 constexpr const char* kOption = "--why-not";
 
-const std::vector<std::string> kChoices{"P",       "V",        "D",         "T",     "C",
-                                        "b",       "schedule", "recompute", "zero1", "sharding",
-                                        "offload", "device",   "placement"};
+const std::vector<std::string> kChoices{"P",     "V",        "D",       "T",        "C",
+                                        "EP",    "ETP",      "b",       "schedule", "recompute",
+                                        "zero1", "sharding", "offload", "device",   "placement"};
 
 KeyValues choices_of(const std::string& text) {
   KeyValues choices = parse_key_values(kOption, text);

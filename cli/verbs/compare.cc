@@ -125,6 +125,32 @@ std::string keys_apart(const std::string& text) {
   return options.size() < 2 ? "" : "--vary " + joined(options, " --vary ");
 }
 
+// What to try, as "write --vary schedule=1f1b,zb-h1": a few values, or how numbers are listed.
+std::string example_of(const std::string& key) {
+  struct Example {
+    std::string_view key, values;
+  };
+  constexpr std::array kExamplesOfKeys{Example{"schedule", "1f1b,interleaved,zb-h1"},
+                                       Example{"device", "h100-sxm,a100-sxm-80gb"},
+                                       Example{"recompute", "none,selective,full"},
+                                       Example{"sharding", "none,zero1,zero3,fsdp"},
+                                       Example{"zero1", "on,off"},
+                                       Example{"offload", "none,optimizer"},
+                                       Example{"placement", "pipeline-inner,data-inner"},
+                                       Example{"cp-kind", "ring,all-gather,ulysses"},
+                                       Example{"gpus", "8,16,32,64"},
+                                       Example{"global-batch", "256,512,1024"}};
+  for (const Example& row : kExamplesOfKeys) {
+    if (key == row.key) {
+      return fmt::format("write --vary {}={}, or other values of it", field_word(key), row.values);
+    }
+  }
+  const std::array<std::string_view, 7> degrees{"T", "P", "C", "D", "V", "EP", "b"};
+  const bool is_degree = std::find(degrees.begin(), degrees.end(), key) != degrees.end();
+  return fmt::format("write --vary {}={} with the values to try", field_word(key),
+                     is_degree ? "1,2,4" : "A,B");
+}
+
 std::vector<Axis> axes_of(const std::vector<std::string>& vary, const SearchOptions& given) {
   if (vary.empty()) {
     const std::string lists = lists_in(given);
@@ -137,12 +163,12 @@ std::vector<Axis> axes_of(const std::vector<std::string>& vary, const SearchOpti
   for (const std::string& text : vary) {
     const std::size_t equals = text.find('=');
     if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
-      const std::string key = field_word(key_or_word(text.substr(0, text.find_first_of("=: "))));
-      const std::vector<std::string> keys = in_field_words(known_keys());
+      const std::string key = key_or_word(text.substr(0, text.find_first_of("=: ")));
+      const std::vector<std::string> keys = known_keys();
       const bool is_key = std::find(keys.begin(), keys.end(), key) != keys.end();
       const std::string_view schedule = schedule_spelled(text.substr(0, text.find(',')));
       bad_option("--vary", fmt::format("'{}' is not KEY=VALUE,VALUE", text),
-                 is_key ? fmt::format("write --vary {}=A,B with the values to try", key)
+                 is_key ? example_of(key)
                  : !axes.empty()
                      ? "values of one key are one word: " + with_value(axes.back(), text)
                  : !schedule.empty() ? fmt::format("write --vary schedule={}", text)

@@ -92,7 +92,8 @@ TEST_CASE("replicas and batch are filled from what is known") {
   CHECK(refusal("TP=3 PP=4", {64, 512, 2048, "gpu"})
             .starts_with("--layout: TP 3 x PP 4 does not divide 64 GPUs"));
   CHECK(refusal("PP=4") ==
-        "--layout: gbs is missing\nhelp: add the samples of a step, for example gbs=512");
+        "--layout: gbs is missing\nhelp: add the samples of a step, for example --gbs 512 (within "
+        "--layout gbs=512)");
   CHECK(refusal("PP=4 M=8 gb=9").starts_with("--layout: M = 8 is a batch of 8, not gbs = 9"));
 }
 
