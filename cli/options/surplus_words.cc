@@ -21,6 +21,7 @@
 #include "cli/options/able_verbs.h"
 #include "cli/options/environment_words.h"
 #include "cli/options/field_words.h"
+#include "cli/options/launch_counts.h"
 #include "cli/options/moved_words.h"
 #include "cli/options/option_readings.h"
 #include "cli/options/options_entry.h"
@@ -324,6 +325,20 @@ std::string Options::help_for_number(const Arguments& own, const std::string& wo
   return "";
 }
 
+namespace {
+
+// "trainer.num_nodes=4 trainer.devices=8" among the words, as the options that other tools have.
+Arguments assignments_as_options(Arguments words, const Arguments& left) {
+  for (std::string& word : words) {
+    const bool is_left = std::find(left.begin(), left.end(), word) != left.end();
+    const std::size_t equals = word.find('='), begin = word.find_first_not_of("+~");
+    if (is_left && equals != std::string::npos && begin < equals) word = "--" + word.substr(begin);
+  }
+  return words;
+}
+
+}  // namespace
+
 // "--cost F=10ms B=20ms", "--layout TP=8 PP=4", "tp=8 pp=4 gpus=64", "+model.seq_length=4096": an
 // option as other tools write it, unless it is the rest of a list.
 std::string Options::help_for_assignment(const Arguments& own) const {
@@ -338,6 +353,8 @@ std::string Options::help_for_assignment(const Arguments& own) const {
     return index();
   };
   const Asked asked{known, remarks_, make_index};
+  const std::vector<CountsMeant> counts =
+      counts_meant(assignments_as_options(own, parser_->app.remaining()), asked);
   Arguments as_options;
   std::size_t pins = 0;        // where in it the value of --pin stands
   std::set<std::string> said;  // options, and keys of --pin
@@ -354,6 +371,17 @@ std::string Options::help_for_assignment(const Arguments& own) const {
                                : "write it as one word: --cost " + costs_of(cost + 1, own.end());
     }
     const Arguments option{(key.size() == 1 ? "-" : "--") + key, value};
+    const auto group = std::find_if(counts.begin(), counts.end(), [&](const CountsMeant& each) {
+      return std::find(each.names.begin(), each.names.end(), option[0]) != each.names.end();
+    });
+    if (group != counts.end() && group->words.empty()) return group->help;
+    if (group != counts.end()) {  // once for all of its words
+      const Arguments& words = group->words;
+      if (said.insert(words.front()).second) {
+        as_options.insert(as_options.end(), words.begin(), words.end());
+      }
+      continue;
+    }
     const MeantOption found = meant_option(option[0], value, known, remarks_, make_index);
     if (!found.help.empty()) return found.help;
     const Arguments& meant = found.words;
