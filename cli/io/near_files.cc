@@ -88,6 +88,47 @@ bool is_vendor(const std::string& word) {
   return std::find(kVendors.begin(), kVendors.end(), word) != kVendors.end();
 }
 
+// "mistral-7b-instruct-v0.1": neither tuning nor a version changes sizes.
+std::vector<std::string> without_variant(std::vector<std::string> words) {
+  while (words.size() > 1) {
+    const auto number = std::find_if(words.rbegin(), words.rend(), [](const std::string& word) {
+      return std::isdigit(static_cast<unsigned char>(word[0])) == 0;
+    });
+    const bool is_version = number != words.rend() && number != words.rbegin() && *number == "v";
+    if (!is_version && !is_variant(words.back())) break;
+    words.erase(is_version ? number.base() - 1 : words.end() - 1, words.end());
+  }
+  return words;
+}
+
+// "Llama-3-8B" of "Llama-3.1-8B", and "gpt-6.7b" as it is: a fraction before a letter is a size.
+std::string without_minor_version(const std::string& name) {
+  constexpr std::string_view kDigits = "0123456789";
+  std::string out;
+  for (std::size_t at = 0; at < name.size(); ++at) {
+    const std::size_t end = std::min(name.find_first_not_of(kDigits, at + 1), name.size());
+    const bool is_minor = name[at] == '.' && at > 0 && end > at + 1 &&
+                          kDigits.find(name[at - 1]) != std::string_view::npos &&
+                          (end == name.size() || name[end] == '-' || name[end] == '_');
+    if (is_minor) at = end - 1;
+    if (!is_minor) out += name[at];
+  }
+  return out;
+}
+
+// "8b" of "llama-3-8b", "8x7b" of "mixtral-8x7b".
+std::string size_at_end(std::string_view stem) {
+  const std::string_view size = stem.substr(stem.rfind('-') + 1);
+  std::string small;
+  for (const char c : size) {
+    small += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  const bool is_size = small.size() > 1 && small.ends_with('b') &&
+                       std::isdigit(static_cast<unsigned char>(small[0])) != 0 &&
+                       small.find_first_not_of("0123456789.xb") == std::string::npos;
+  return is_size ? small : "";
+}
+
 bool are_in_order(const std::vector<std::string>& some, const std::vector<std::string>& all) {
   auto at = all.begin();
   for (const std::string& word : some) {
@@ -228,27 +269,31 @@ std::string model_at_hand() {
 ShippedModels shipped_models(const std::string& typed) {
   fs::path path(typed);
   if (path.filename().empty() || path.stem() == "config") path = path.parent_path();
-  std::vector<std::string> words =
-      words_of((path.extension() == ".json" ? path.stem() : path.filename()).string());
-  while (words.size() > 1 && is_variant(words.back())) words.pop_back();
+  const std::string name = (path.extension() == ".json" ? path.stem() : path.filename()).string();
+  std::vector<std::string> words = without_variant(words_of(name));
   while (words.size() > 1 && is_vendor(words.front())) words.erase(words.begin());
   const bool has_name = std::any_of(words.begin(), words.end(), [](const std::string& word) {
     return word.size() > 2 && std::isalpha(static_cast<unsigned char>(word[0])) != 0;
   });
-  if (!has_name) return {};
+  const std::string size = size_at_end(name);
+  const bool is_size = size.size() == name.size() && !size.empty();
+  if (!has_name && !is_size) return {};
   for (const fs::path& folder : folders_of("models")) {
     std::vector<std::string> found;
     const auto is_called = [&](const fs::path& other) {
-      return other.extension() == ".json" && are_in_order(words, words_of(other.stem().string()));
+      const std::string stem = other.stem().string();
+      if (other.extension() != ".json") return false;
+      return is_size ? size_at_end(stem) == size : are_in_order(words, words_of(stem));
     };
-    for (const std::string& name : names_in(folder, is_called)) {
-      const std::string model = (folder / name).string();
-      if (words_of(fs::path(name).stem().string()) == words) return {model, true};
+    for (const std::string& file : names_in(folder, is_called)) {
+      const std::string model = (folder / file).string();
+      if (words_of(fs::path(file).stem().string()) == words) return {model, true};
       found.push_back(model);
     }
     if (!found.empty()) return {joined(found, " or "), false};
   }
-  return {};
+  const std::string older = without_minor_version(name);
+  return older == name ? ShippedModels() : ShippedModels{shipped_models(older).paths, false};
 }
 
 }  // namespace penstock

@@ -100,6 +100,36 @@ std::string help_for_script(std::string_view verb, const std::string& script,
              : judged + " (with --config config.json --device h100-sxm the memory, too)";
 }
 
+// "profile profile.json": it is measured, and a plan is made with it.
+std::string help_for_measured(const std::string& profile, const Arguments& arguments) {
+  return fmt::format(
+      "it is measured already; penstock profile config.json --resume {} adds sizes to it, and what "
+      "plans with it is {}",
+      shell_word(profile), command_of_taken("plan", {profile}, arguments));
+}
+
+// "multi config.json", "multi a.json,b.json".
+std::string help_for_jobs_of_models(const std::string& model, const Arguments& arguments) {
+  const auto command = [&arguments](std::string_view verb, const std::string& file) {
+    Arguments words = options_taken(verb, file, arguments);
+    words.insert(words.begin(), file);
+    return whole_command(verb, words);
+  };
+  return fmt::format(
+      "a list of jobs (penstock.jobs/1) names models, their steps and profiles: {} "
+      "(data/multi has some to copy, docs/multi.md the keys); of one model {} finds the plan",
+      command("multi", "jobs.json"), command("plan", model));
+}
+
+// "elastic config.json".
+std::string help_for_managed_model(const TypedFiles& files) {
+  const std::string model = files.models.empty() ? "config.json" : files.models[0];
+  return fmt::format(
+      "a job file names a book of plans: {} writes one, data/jobs/two_machines.json is a job file "
+      "to copy; then penstock manage job.json",
+      whole_command("plan", {model, "--gpus", "8..64", "-o", "book.json"}));
+}
+
 std::string help_for_model_verb(std::string_view verb, const TypedFiles& files,
                                 const Arguments& arguments) {
   const auto with_model = [&] {
@@ -161,6 +191,17 @@ std::string help_for_files(std::string_view verb, const Arguments& arguments) {
     const Arguments taken = options_taken("plan", words[0], arguments);
     words.insert(words.end(), taken.begin(), taken.end());
     return fmt::format("of a model {} finds the schedule", whole_command("plan", words));
+  }
+  const bool is_one = files.models.size() == 1;
+  const bool is_measured = is_one && role_of(files.models[0]) == FileRole::kProfile;
+  if ((verb == "profile" || verb == "estimate") && is_measured) {
+    return help_for_measured(files.models[0], arguments);
+  }
+  if (verb == "multi" && !files.models.empty()) {
+    return help_for_jobs_of_models(files.models[0], arguments);
+  }
+  if (verb == "manage" && files.jobs.empty() && !(files.models.empty() && files.plans.empty())) {
+    return help_for_managed_model(files);
   }
   if ((takes == "MODEL" || takes == "CONFIG") && files.models.empty()) {
     return help_for_model_verb(verb, files, arguments);

@@ -218,6 +218,23 @@ void refuse_model(const std::string& verb, const Arguments& arguments) {
                               help_for_plan_first(verb, arguments)));
 }
 
+// "profile profile.json", "multi config.json": a model or a profile where neither belongs.
+void refuse_model_of_other_verb(const std::string& verb, const Arguments& arguments) {
+  if (verb != "profile" && verb != "estimate" && verb != "multi") return;
+  const FileRole role = role_of(arguments.front());
+  const bool is_profile = role == FileRole::kProfile;
+  if (!is_profile && (role != FileRole::kModel || verb != "multi")) return;
+  Arguments words = arguments;  // a second model is no other question
+  std::erase_if(words, [&](const std::string& word) {
+    return word != words.front() && !typed_files({word}).models.empty();
+  });
+  throw_bad_input(
+      fmt::format("{}: this is {}, and {} belongs here\nhelp: {}", arguments.front(),
+                  is_profile ? "a profile" : "a model's config.json",
+                  verb == "multi" ? "a list of jobs that share GPUs" : "a model's config.json",
+                  help_for_files(verb, words)));
+}
+
 // "plan config.json,cluster.json", "explain a.json,b.json": files are words of their own.
 void refuse_joined(const std::string& verb, const Arguments& arguments) {
   const std::string& word = arguments.front();
@@ -234,6 +251,12 @@ void refuse_joined(const std::string& verb, const Arguments& arguments) {
     return;
   }
   const TypedFiles typed = typed_files(files);
+  if (verb == "multi") {
+    Arguments all = files;
+    all.insert(all.end(), arguments.begin() + 1, arguments.end());
+    throw_bad_input(
+        fmt::format("'{}': a comma joins no files\nhelp: {}", word, help_for_files(verb, all)));
+  }
   Arguments words;
   const bool has_cluster = typed.models.size() == 1 && typed.clusters.size() == 1;
   if (has_cluster) {
@@ -340,6 +363,7 @@ void refuse_other_file(const std::string& usage, const Arguments& arguments) {
   const std::string verb = usage.substr(0, usage.find(' ')), takes = first_argument(usage),
                     format = format_of_file(path);
   refuse_file_of_other_verb(verb, arguments);
+  refuse_model_of_other_verb(verb, arguments);
   // "validate train.log --plan plan.json": the right one is there as well.
   const bool has_plan = std::any_of(arguments.begin() + 1, arguments.end(), [](const auto& word) {
     return is_plan_format(format_of_file(word));

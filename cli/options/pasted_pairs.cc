@@ -118,6 +118,16 @@ std::string pairs_in_prose(std::string_view text) {
   return joined(pairs, ",");
 }
 
+std::string degree_in_prose(std::string_view text) {
+  for (std::string word : words_in(text)) {
+    word = plain_word(word.substr(0, word.find_first_of("?!.")));
+    const std::string key = word.size() > 1 ? key_called(word.substr(0, word.find('-'))) : "";
+    const bool is_degree = key.size() == 1 && key != "b" && key != "M";
+    if (is_degree) return field_word(key) + "=2";
+  }
+  return "";
+}
+
 bool can_be_pinned(std::string_view pairs) {
   for (std::size_t begin = 0; begin < pairs.size();) {
     const std::size_t end = std::min(pairs.find(',', begin), pairs.size());

@@ -13,6 +13,8 @@ std::string pasted_pairs(std::string_view text);
 // "why not tensor parallel 8 and PP=4?" as "TP=8,PP=4": what a sentence asks for, pairs as they
 // stand included; nothing where one of its numbers would be lost.
 std::string pairs_in_prose(std::string_view text);
+// "TP=2" of "why is tensor parallelism not used": the first degree that is named.
+std::string degree_in_prose(std::string_view text);
 
 // Whether all keys are degrees, as --pin takes them.
 bool can_be_pinned(std::string_view pairs);

@@ -3,6 +3,9 @@
 #include "cli/options/schedule_called.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <string>
+#include <system_error>
 #include <vector>
 
 #include <fmt/format.h>
@@ -66,6 +69,14 @@ std::string schedule_called(std::string_view option, std::string_view typed) {
             : "name one or several, with commas; penstock schedule --help lists them, penstock "
               "plan tries all");
   }
+  std::error_code error;
+  const bool is_file = typed.find_first_of("./") != std::string_view::npos;
+  if (is_file && !std::filesystem::exists(std::string(typed), error)) {
+    bad_option(option, what,
+               "there is no such file; a schedule is a name (1f1b; penstock schedule --help lists "
+               "them) or FILE.csv, PyTorch's list of actions, as penstock schedule 1f1b -P 4 -M 8 "
+               "--cost F=10ms,B=20ms --csv FILE.csv writes one");
+  }
   if (typed.ends_with(".json")) {
     bad_option(option, what,
                fmt::format("a schedule is a name (1f1b) or a CSV of actions; {}",
@@ -75,7 +86,7 @@ std::string schedule_called(std::string_view option, std::string_view typed) {
                                              "--global-batch 512 plans a model's config.json",
                                              typed)));
   }
-  if (typed.find_first_of("./") != std::string_view::npos) {
+  if (is_file) {
     bad_option(option, what,
                "a schedule is a name (1f1b; penstock schedule --help lists them) or FILE.csv, "
                "PyTorch's list of actions");

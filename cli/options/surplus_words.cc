@@ -427,6 +427,34 @@ std::string Options::help_for_device(const Arguments& own, const std::string& wo
   return fmt::format("quote a name with blanks: --device \"{} {}\"", *(at - 1), word);
 }
 
+namespace {
+
+// "compare config.json other.json": `compare` has one model, and a page any number of plans.
+std::string help_for_two_models(const Arguments& models, Arguments own) {
+  std::erase_if(own, [&models](const std::string& word) {
+    return std::find(models.begin(), models.end(), word) != models.end();
+  });
+  const auto command = [&own](const std::string& model, const char* plan) {
+    Arguments words{model};
+    const Arguments taken = options_taken("plan", model, own);
+    words.insert(words.end(), taken.begin(), taken.end());
+    const auto device = std::find(words.begin(), words.end(), "--device");
+    const bool is_profile = role_of(model) == FileRole::kProfile;
+    if (is_profile && words.end() - device > 1)
+      words.erase(device, device + 2);  // it names its own
+    const auto output = std::find(words.begin(), words.end(), "-o");
+    if (words.end() - output > 1) words.erase(output, output + 2);
+    words.insert(words.end(), {"-o", plan});
+    return whole_command("plan", words);
+  };
+  return fmt::format(
+      "one model is planned with several settings here; of two make a plan each, and a page of "
+      "both: {}; {}; penstock report plan_a.json plan_b.json -o report.html",
+      command(models[0], "plan_a.json"), command(models[1], "plan_b.json"));
+}
+
+}  // namespace
+
 // "config.json profile.json", "profile.json config.json", "config.json cluster.json".
 std::string Options::help_for_second_model(const Arguments& own, const std::string& word) const {
   if (first_argument(usage_) != "MODEL" || own.size() < 2 || own.front().starts_with('-')) {
@@ -434,6 +462,10 @@ std::string Options::help_for_second_model(const Arguments& own, const std::stri
   }
   const std::string verb = usage_.substr(0, usage_.find(' ')), format = format_of_file(word);
   const std::string first = format_of_file(own.front());
+  if (const Arguments models = typed_files({own.front(), word}).models;
+      has("--vary") && models.size() == 2) {
+    return help_for_two_models(models, own);
+  }
   Arguments words = own;
   words.erase(std::find(words.begin() + 1, words.end(), word));
   if (format.starts_with("penstock.profile") && first.empty()) {
@@ -598,7 +630,9 @@ std::string Options::help_for_degrees() const {
     return varied.empty() || left.size() % 2 != 0 ? "" : "write " + joined(varied, " ");
   }
   if (std::any_of(left.begin(), left.end(), is_like_gpu)) return "";  // "h100 64 512 TP=8"
-  std::string pairs = pairs_in_prose(joined(left, " "));
+  const std::string prose = joined(left, " ");
+  std::string pairs = pairs_in_prose(prose);
+  if (has("--why-not") && pairs.empty()) pairs = degree_in_prose(prose);
   if (pairs.empty()) return "";
   if (has("--pin")) return can_be_pinned(pairs) ? "write --pin " + pairs : "";
   const std::string listed = ',' + pairs;
@@ -618,6 +652,13 @@ std::string help_for_backslash(const std::string& usage, Arguments own) {
   std::erase(own, "");
   return "a backslash makes the blank behind it a part of the word; leave it out: " +
          command_of(usage.substr(0, usage.find(' ')), own);
+}
+
+// "explain plan.json why is it slow": what it says anyway, and how choices are asked for.
+std::string help_for_question(const Arguments& own) {
+  return fmt::format("{} says what limits the plan; of a choice that it did not take: {}",
+                     command_of("explain", {own[0]}),
+                     command_of("explain", {own[0], "--why-not", "TP=8,PP=4"}));
 }
 
 // Of words that nothing is known of: the command without them.
@@ -732,6 +773,8 @@ std::string Options::help_for_surplus(const Arguments& own, const std::string& w
                : fmt::format("several schedules are one word, with commas: penstock schedule {}",
                              joined(schedules, ","));
   }
+  const bool is_asked = has("--why-not") && role_of(own[0]) == FileRole::kPlan;
+  if (help.empty() && is_asked && surplus.front() != "help") return help_for_question(own);
   return help.empty() ? help_for_rest(usage_, own, surplus) : help;
 }
 

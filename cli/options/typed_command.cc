@@ -138,6 +138,8 @@ bool is_varied(const TypedCommand& command, std::string_view option) {
 
 bool is_there(const TypedCommand& command, const std::string& option) {
   if (command.has(option) || is_varied(command, option)) return true;
+  const bool is_counted = option == "-P" || option == "-M";  // a list of actions has its own
+  if (is_counted && first_file(command).ends_with(".csv")) return true;
   return std::any_of(kInstead.begin(), kInstead.end(), [&](const Instead& row) {
     return row.option == option && command.has(row.other);
   });
@@ -194,7 +196,7 @@ std::string TypedCommand::whole() const {
   }
   const std::vector<std::string> measured =
       files.empty() ? std::vector<std::string>() : devices_measured(files[0]);
-  if (!measured.empty() && !has("--cluster")) {
+  if (!measured.empty() && takes_value("--cluster") && !has("--cluster")) {
     const std::string cluster = cluster_with(measured);
     options.insert(options.begin(), {"--cluster", cluster.empty() ? "cluster.json" : cluster});
   }

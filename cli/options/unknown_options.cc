@@ -149,7 +149,8 @@ TypedCommand Options::typed_command(const Arguments& own) const {
 // An argument without a name that is not there, as a whole command that has it.
 void Options::refuse_missing(const Arguments& own, const Entry& missing) const {
   constexpr std::size_t kFewChoices = 6, kLongestHelp = 320;  // the schedules are a page
-  const std::string& what = missing.names;
+  const std::string what =                                    // `report`, which takes a model, too
+      missing.names == "MODEL" ? first_argument(usage_) : missing.names;
   const bool is_plan = what == "PLAN", is_model = what == "MODEL" || what == "CONFIG";
   std::error_code error;
   const bool is_here = (is_plan && std::filesystem::is_regular_file("plan.json", error)) ||

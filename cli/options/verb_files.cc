@@ -17,6 +17,8 @@
 #include "cli/io/shell_word.h"
 #include "cli/options/able_verbs.h"
 #include "cli/options/options_entry.h"
+#include "cli/options/typed_files.h"
+#include "cli/options/whole_command.h"
 #include "core/files/plan_format.h"
 #include "core/values/error.h"
 
@@ -29,21 +31,39 @@ bool has_any(const std::string& text, std::initializer_list<std::string_view> pa
   });
 }
 
+// Of what is imported already, or never is; what was to be written is another file.
+std::string use_of_own_file(const Arguments& arguments) {
+  const std::string& path = arguments[0];
+  Arguments words(arguments.begin() + 1, arguments.end());
+  const auto output = std::find_if(words.begin(), words.end(), [](const std::string& word) {
+    return word == "-o" || word == "--output";
+  });
+  if (output != words.end()) words.erase(output, std::min(output + 2, words.end()));
+  switch (role_of(path)) {
+    case FileRole::kModel:
+      return "a model is read as it is: " + command_of_taken("plan", {path}, words);
+    case FileRole::kProfile:
+      return "a profile is read as it is: " + command_of_taken("plan", {path}, words);
+    case FileRole::kPlan:
+      return "a plan is read as it is: " + command_of("explain", {path});
+    case FileRole::kCluster:
+      return "a cluster takes what is imported: " +
+             command_of("import",
+                        {"nccl-tests", "all_reduce.log", "--cluster", path, "-o", "new.json"});
+    default:
+      return "";
+  }
+}
+
 // "import all_reduce.log": the tool comes first, and the name of its file tells which one.
 void refuse_as_tool(const Arguments& arguments) {
   const std::string& path = arguments[0];
   constexpr const char* kTools = "nccl-tests, nvbandwidth, skypilot";
   const std::string what = fmt::format("TOOL: '{}' is none of {}\nhelp: ", path, kTools);
-  std::error_code error;
-  const bool is_model = std::filesystem::exists(std::filesystem::path(path) / "config.json", error);
-  if (is_model || path.ends_with("config.json")) {
-    throw_bad_input(what +
-                    (is_launch_file(path)
-                         ? use_of_launch_file(path, "")
-                         : fmt::format("a model is read as it is: penstock plan {} --device "
-                                       "h100-sxm --gpus 64 --global-batch 512",
-                                       path)) +
-                    "; measurements and prices are imported");
+  constexpr const char* kImported = "; measurements and prices are imported";
+  if (is_launch_file(path)) throw_bad_input(what + use_of_launch_file(path, "") + kImported);
+  if (const std::string use = use_of_own_file(arguments); !use.empty()) {
+    throw_bad_input(what + use + kImported);
   }
   const std::string name = std::filesystem::path(path).filename().string();
   const std::string tool =
@@ -55,7 +75,10 @@ void refuse_as_tool(const Arguments& arguments) {
   if (!tool.empty()) {
     Arguments words = arguments;
     words.insert(words.begin(), tool);
-    throw_bad_input(what + "the tool that wrote it comes first: " + command_of("import", words));
+    throw_bad_input(what + "the tool that wrote it comes first: " +
+                    (verb_takes("import", words)
+                         ? command_of("import", words)
+                         : command_of_taken("import", {tool, path}, words)));
   }
   if (const FileKind kind = kind_of_text(path, ""); !kind.words.empty()) {
     throw_bad_input(what + std::string(kind.use));
@@ -74,6 +97,55 @@ std::string command_with_run(const std::string& verb, Arguments words, const std
     words.insert(words.end(), {"-o", verb == "trace" ? "both.tar" : "report.html"});
   }
   return command_of(verb, words);
+}
+
+// What is no record of a run, or nothing.
+std::string_view words_of_no_run(const std::string& path) {
+  switch (role_of(path)) {
+    case FileRole::kCluster:
+      return "a cluster";
+    case FileRole::kModel:
+      return "a model's config.json";
+    case FileRole::kProfile:
+      return "a profile";
+    case FileRole::kScript:
+      return "a launch file";
+    case FileRole::kBook:
+      return "a book of plans";
+    default:
+      return "";
+  }
+}
+
+// "validate plan.json job/run.sh", "trace plan.json --run cluster.json".
+void refuse_other_run(const std::string& verb, const Arguments& arguments) {
+  const bool is_option = verb == "trace" || verb == "report";
+  const auto option = std::find(arguments.begin(), arguments.end(), "--run");
+  const std::size_t at =
+      is_option ? static_cast<std::size_t>(option - arguments.begin()) + 1 : std::size_t{1};
+  std::error_code error;
+  const bool is_there = (is_option || verb == "validate") && at < arguments.size() &&
+                        std::filesystem::is_regular_file(arguments[at], error);
+  const std::string_view what = is_there ? words_of_no_run(arguments[at]) : "";
+  if (what.empty()) return;
+  Arguments words = arguments;
+  words[at] = is_option ? "run.jsonl" : "train.log";
+  if (verb == "trace" && std::none_of(words.begin(), words.end(), is_output)) {
+    words.insert(words.end(), {"-o", "both.tar"});
+  }
+  const FileRole role = role_of(arguments[at]);
+  const Plan plan = load_plan(arguments[0]).value.plan;
+  throw_bad_input(fmt::format(
+      "{}: this is {}, and no record of a run\nhelp: {}{}: {}", arguments[at], what,
+      role == FileRole::kScript
+          ? command_of("check", {arguments[at], "--gpus", fmt::format("{}", plan.devices())}) +
+                " judges it before it runs; "
+      : role == FileRole::kCluster ? "a plan names its own cluster; "
+                                   : "",
+      is_option ? "--run takes what penstock train --log run.jsonl --timeline wrote, or a folder "
+                  "of profiler traces"
+                : "the log of what ran follows its plan",
+      whole_command(verb, words)));
 }
 
 // A recording of GPUs where a list of actions belongs.
@@ -135,6 +207,7 @@ void refuse_file_of_other_verb(const std::string& verb, const Arguments& argumen
   const auto plan = std::find_if(arguments.begin() + 1, arguments.end(), [](const auto& word) {
     return is_plan_format(format_of_file(word));
   });
+  if (is_plan_format(format)) refuse_other_run(verb, arguments);
   const bool is_log = kind_of_text(path, "").words == "a log" || path.ends_with(".jsonl");
   if ((verb == "trace" || verb == "report") && is_log) {
     throw_bad_input(fmt::format(

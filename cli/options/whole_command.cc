@@ -8,6 +8,7 @@
 #include "cli/options/able_verbs.h"
 #include "cli/options/typed_command.h"
 #include "cli/verbs/verbs.h"
+#include "report/words.h"
 
 namespace penstock {
 namespace {
@@ -58,6 +59,18 @@ Arguments options_taken(std::string_view verb, const std::string& first, const A
     i += has_next && takes_both ? 1 : 0;
   }
   return {taken.begin() + 1, taken.end()};
+}
+
+std::string command_of_taken(std::string_view verb, const Arguments& files,
+                             const Arguments& words) {
+  const Arguments taken = options_taken(verb, files.empty() ? "" : files[0], words);
+  Arguments all = files, left;
+  all.insert(all.end(), taken.begin(), taken.end());
+  for (const std::string& word : words) {
+    const bool is_taken = std::find(taken.begin(), taken.end(), word) != taken.end();
+    if (word.starts_with('-') && !is_taken) left.push_back(word.substr(0, word.find('=')));
+  }
+  return whole_command(verb, all) + (left.empty() ? "" : "; it has no " + joined(left, ", "));
 }
 
 }  // namespace penstock

@@ -118,6 +118,22 @@ std::string command_in(std::string_view place, const Typed& typed) {
   return "";
 }
 
+// One GPU, whatever number was typed: others are not planned so.
+std::string command_of_spilling(const Typed& typed) {
+  Arguments words{first_or(typed.files.models, "config.json")};
+  Arguments taken = options_taken("plan", words[0], typed.words);
+  for (const std::string_view option : {"--gpus", "--nodes"}) {
+    const auto at = std::find(taken.begin(), taken.end(), option);
+    if (at != taken.end()) taken.erase(at, std::min(at + 2, taken.end()));
+  }
+  std::erase_if(taken, [](const std::string& word) {
+    return word == "--spill" || word.starts_with("--gpus=") || word.starts_with("--nodes=");
+  });
+  words.insert(words.end(), taken.begin(), taken.end());
+  words.insert(words.end(), {"--gpus", "1", "--spill"});
+  return whole_command("plan", words);
+}
+
 std::string put_for(std::string_view place, const Typed& typed) {
   if (place == "plan") return first_or(typed.files.plans, "plan.json");
   if (place == "model") return first_or(typed.files.models, "config.json");
@@ -135,6 +151,17 @@ std::string put_for(std::string_view place, const Typed& typed) {
     const bool is_named = std::find(words.begin(), words.end(), "-o") != words.end();
     return whole_command("trace", words) + (is_named ? "" : " -o step.svg");
   }
+  if (place == "page") {
+    std::string page = plain_word(typed.verb);
+    std::replace(page.begin(), page.end(), '-', '_');
+    return page;
+  }
+  if (place == "planning in cluster") {
+    Arguments words{first_or(typed.files.models, model_at_hand().c_str()), "--cluster",
+                    first_or(typed.files.clusters, "cluster.json")};
+    return whole_command("plan", words);
+  }
+  if (place == "spilling") return command_of_spilling(typed);
   if (place == "planning for gpus") {
     return whole_command(
         "plan", {first_or(typed.files.models, "config.json"), "--gpus", number_typed(typed.words)});
@@ -241,6 +268,7 @@ std::string help_for_vague(const Typed& typed) {
     return filled_in("did you mean 'explain'? write {explaining}; {reporting} shows it", typed);
   }
   if (std::string help = help_for_files("explain", typed.words); !help.empty()) return help;
+  if (!typed.files.clusters.empty()) return help_for_noun({"cluster"}, typed);
   return "penstock --help lists the verbs, penstock plan config.json --device list the GPUs and "
          "penstock schedule --help the schedules; of a plan penstock explain plan.json says what "
          "limits it";
@@ -263,8 +291,14 @@ std::string help_for_part(const std::vector<std::string>& parts,
 std::string help_for_question(const Typed& typed) {
   Arguments words = typed.words;
   const ShippedModels shipped = shipped_models(typed.verb);
+  std::string others;
   if (shipped.is_it) {
     words.insert(words.begin(), shipped.paths);
+  } else if (!shipped.paths.empty()) {
+    constexpr std::string_view kOr = " or ";
+    const std::size_t end = std::min(shipped.paths.find(kOr), shipped.paths.size());
+    words.insert(words.begin(), shipped.paths.substr(0, end));
+    if (end < shipped.paths.size()) others = " (data/models has others that are called so)";
   } else if (is_like_gpu(typed.verb)) {
     const bool has_file = !words.empty() && role_of(words[0]) != FileRole::kNone;
     if (!has_file) words.insert(words.begin(), "config.json");
@@ -272,7 +306,8 @@ std::string help_for_question(const Typed& typed) {
   } else {
     return "";
   }
-  return verb_takes("plan", words) ? "a verb comes first: " + whole_command("plan", words) : "";
+  return verb_takes("plan", words) ? "a verb comes first: " + whole_command("plan", words) + others
+                                   : "";
 }
 
 // A slip in every third letter at most: others are other words.
@@ -300,6 +335,7 @@ std::string help_for_verb(const Arguments& arguments, const std::vector<std::str
   const Typed typed{first, rest, typed_files(rest)};
   if (first.starts_with('-') || first.find('.') != std::string::npos ||
       first.find('/') != std::string::npos) {
+    if (std::string help = help_for_question(typed); !help.empty()) return help;
     return "a verb comes first: penstock plan config.json --device h100-sxm --gpus 64 "
            "--global-batch 512";
   }
@@ -319,7 +355,17 @@ std::string help_for_verb(const Arguments& arguments, const std::vector<std::str
   if (std::string help = help_for_noun(parts, typed); !help.empty()) return help;
   if (std::string help = help_for_part(parts, known, typed); !help.empty()) return help;
   if (std::string help = help_for_question(typed); !help.empty()) return help;
-  return fmt::format("known: {}; penstock alone shows seven ways to begin", fmt::join(known, ", "));
+  constexpr std::string_view kRest = "penstock --help lists all verbs";
+  if (!typed.files.plans.empty()) {
+    return filled_in("{explaining} says what limits that plan; ", typed) + std::string(kRest);
+  }
+  if (!typed.files.models.empty()) {
+    return filled_in("{planning} plans that model; ", typed) + std::string(kRest);
+  }
+  return "plan finds the best layout of a model on GPUs, predict says how fast one layout is, "
+         "explain what limits a plan, check judges launch scripts, schedule compares pipeline "
+         "schedules, export writes a trainer's job: " +
+         whole_command("plan", {}) + "; " + std::string(kRest);
 }
 
 std::string verb_meant(const std::string& typed, const std::vector<std::string>& known) {

@@ -55,7 +55,8 @@ inline constexpr std::array kQuantities{
          "did you mean 'predict'? {predicting} says what every rank of one layout holds; "
          "{planning} finds layouts that fit",
          "{simulating} says what every rank holds; {explaining} what limits it"},
-    Idea{{"mfu", "hfu", "throughput", "tflops", "flops", "speed", "step-time", "steptime", "tps"},
+    Idea{{"mfu", "hfu", "throughput", "tflops", "flops", "speed", "step-time", "steptime", "tps",
+          "cost-model"},
          "did you mean 'predict'? {predicting} tells step time, tokens/s and MFU of one layout; "
          "--measured \"TP=2 PP=4 DP=2 mbs=1 gbs=64: {time}\" adds a run that you measured",
          "{simulating} replays it: step time and bubble; {explaining} tells tokens/s and MFU"},
@@ -68,22 +69,24 @@ inline constexpr std::array kQuantities{
 // Of things that people list: they outweigh a vague verb beside them ("show-gpus", "get clusters").
 inline constexpr std::array kThings{
     Idea{{"device", "devices", "gpu", "gpus", "hardware", "accelerator", "accelerators", "card",
-          "cards"},
+          "cards", "nvidia", "smi", "nvidia-smi", "rocm-smi", "nvtop", "nvitop", "lspci"},
          "--device takes the name of a GPU, such as h100-sxm, a100-80gb, b200, mi300x or rtx-4090; "
          "penstock plan {model} --device list names all, and penstock schedule --help the "
          "schedules"},
     Idea{{"model", "models", "config.json", "llm"},
          "any config.json of Hugging Face's is a model: {planning} (data/models has some)"},
-    Idea{{"cluster", "clusters", "node", "nodes", "machines", "topology", "hosts"},
+    Idea{{"cluster", "clusters", "node", "nodes", "machines", "topology", "hosts", "sinfo",
+          "pbsnodes", "qhost", "lstopo", "scontrol"},
          "--cluster FILE takes nodes and links (data/clusters has some, docs/file_formats.md the "
-         "keys); without it --device h100-sxm assumes nodes of 8"},
+         "keys): {planning in cluster}; without it --device h100-sxm assumes nodes of 8"},
     Idea{{"schedules"},
          "penstock schedule --help names them; penstock schedule 1f1b,zb-h1 -P 4 -M 8 --cost "
          "F=10ms,I=10ms,W=10ms compares two"},
     Idea{{"trainer", "trainers", "targets", "frameworks", "backends"},
          "the trainer is named to a verb: penstock plan {model} ... --for torchtitan, penstock "
          "export {plan} --to megatron -o job; penstock export --help lists them"},
-    Idea{{"job", "jobs", "queue", "queues", "ps", "run", "runs"},
+    Idea{{"job", "jobs", "queue", "queues", "ps", "run", "runs", "squeue", "sacct", "qstat",
+          "bjobs", "htop", "bqueues"},
          "no queue is kept: penstock manage {job} keeps one job running, and penstock status {job} "
          "shows its machines, its speed and the last decisions"},
     Idea{{"log", "logs", "parse-log", "tail"},
@@ -123,6 +126,14 @@ inline constexpr std::array kSentences{
         "{planning for gpus} plans for that many GPUs, penstock compare {model} ... --vary "
         "gpus=32,64 for several numbers; a running job is told so: penstock tell JOB COMMAND, with "
         "the commands join, leave, preempt, checkpoint, morph and stop"},
+    Idea{{"spill", "spilling", "offload", "offloading", "swap", "cpu-offload"},
+         "{spilling} keeps the model on the host and takes it through one GPU in parts "
+         "(docs/spilling.md); {planning} --pin offload=optimizer keeps the optimizer's state on "
+         "the host"},
+    Idea{
+        {"glossary", "accuracy", "architecture", "file-formats", "user-guide"},
+        "that is a page, docs/{page}.md; penstock --help lists the verbs, and penstock VERB --help "
+        "explains one"},
     Idea{{"benchmark", "bench"},
          "did you mean 'profile'? penstock profile {model} measures it on a GPU of this machine; "
          "{predicting} predicts a step without one"},

@@ -89,30 +89,36 @@ void refuse_late_verb(const Arguments& arguments) {
                               command_of(*verb, others)));
 }
 
-// A file in the place of the verb: what takes it.
+// A file in the place of the verb: what takes it, and those of the words behind it that it takes.
 std::string command_for_file(const Arguments& arguments) {
   const std::string& path = arguments[0];
+  const Arguments rest(arguments.begin() + 1, arguments.end());
+  const auto command = [&](std::string_view verb, Arguments before = {}) {
+    Arguments words = before;
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    if (verb_takes(verb, words)) return whole_command(verb, words);
+    before.push_back(path);
+    return command_of_taken(verb, before, rest);
+  };
   switch (role_of(path)) {
     case FileRole::kPlan:
-      return whole_command("explain", arguments);
+      return command("explain");
     case FileRole::kScript:
-      return whole_command("check", arguments);
+      return command("check");
     case FileRole::kJob:
-      return whole_command("manage", arguments);
-    case FileRole::kLog: {
-      Arguments words{"plan.json"};
-      words.insert(words.end(), arguments.begin(), arguments.end());
-      return whole_command("validate", words);
-    }
+      return command("manage");
+    case FileRole::kLog:
+      return command("validate", {"plan.json"});
     case FileRole::kNone:
-      if (path.ends_with(".csv")) return command_of("schedule", arguments);
-      return path.ends_with(".json") ? whole_command("plan", arguments) : "";
+      if (path.ends_with(".csv")) return command("schedule");
+      return path.ends_with(".json") ? command("plan") : "";
     case FileRole::kModel:
     case FileRole::kProfile:
-      return whole_command("plan", arguments);
+      return command("plan");
     case FileRole::kCluster:
+      return command("plan", {model_at_hand(), "--cluster"});
     case FileRole::kBook:
-      break;
+      return command("morph", {"--book"});
   }
   return "";
 }
@@ -187,17 +193,8 @@ std::string command_of_known(const std::string& verb, const Arguments& rest) {
   for (const std::string& word : rest) {
     if (role_of(word) != FileRole::kNone) words.push_back(word);
   }
-  if (words.empty()) return "";
-  const Arguments taken = options_taken(verb, words[0], rest);
-  words.insert(words.end(), taken.begin(), taken.end());
-  if (!verb_takes(verb, words)) return "";
-  Arguments left;
-  for (const std::string& word : rest) {
-    const bool is_taken = std::find(taken.begin(), taken.end(), word) != taken.end();
-    if (word.starts_with('-') && !is_taken) left.push_back(word.substr(0, word.find('=')));
-  }
-  return fmt::format("write {}{}", whole_command(verb, words),
-                     left.empty() ? "" : "; it has no " + joined(left, ", "));
+  if (words.empty() || !verb_takes(verb, words)) return "";
+  return "write " + command_of_taken(verb, words, rest);
 }
 
 // "did you mean 'plan'?", and the whole command: of that verb where it takes the files.

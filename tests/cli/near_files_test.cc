@@ -76,9 +76,14 @@ TEST_CASE("a model that lies with the program is found by its words") {
   // Two have these words in this order.
   CHECK(shipped_models("llama-70b").paths == large + " or data/models/llama-3-70b.json");
   // Other models, whose names are as near as a letter.
-  CHECK(shipped_models("meta-llama/Llama-3.1-8B").paths.empty());
+  CHECK(shipped_models("meta-llama/Llama-3.1-8B").paths == small);
+  CHECK_FALSE(shipped_models("meta-llama/Llama-3.1-8B").is_it);
+  CHECK(shipped_models("meta-llama/Llama-3.2-1B").paths.empty());
+  CHECK(shipped_models("mixtral-8x7B-instruct-v0.1.json").paths == "data/models/mixtral-8x7b.json");
   CHECK(shipped_models("gpt2-xl").paths.empty());
-  CHECK(shipped_models("8b").paths.empty());
+  CHECK(shipped_models("8b").paths == small);
+  CHECK_FALSE(shipped_models("8b").is_it);
+  CHECK(shipped_models("9b").paths.empty());
   CHECK(shipped_models("config.json").paths.empty());
   CHECK(shipped_models("").paths.empty());
   CHECK(shipped_models("llama3-8b").is_it);
