@@ -95,8 +95,12 @@ std::vector<std::string> without_variant(std::vector<std::string> words) {
       return std::isdigit(static_cast<unsigned char>(word[0])) == 0;
     });
     const bool is_version = number != words.rend() && number != words.rbegin() && *number == "v";
-    if (!is_version && !is_variant(words.back())) break;
-    words.erase(is_version ? number.base() - 1 : words.end() - 1, words.end());
+    const bool has_size =
+        is_version && std::any_of(words.begin(), number.base() - 1, [](const std::string& word) {
+          return std::isdigit(static_cast<unsigned char>(word[0])) != 0;
+        });  // "DeepSeek-V2" has none
+    if (!has_size && !is_variant(words.back())) break;
+    words.erase(has_size ? number.base() - 1 : words.end() - 1, words.end());
   }
   return words;
 }
