@@ -304,8 +304,8 @@ Answer run_train(const Arguments& arguments, Screen screen) {
       {"node-rank", "machine-rank", "global-rank", "rdzv-endpoint", "rdzv-backend", "rdzv-id"},
       "every rank is told by --rank N --master HOST:PORT, or is started by torchrun, "
       "mpirun or srun, whose variables are read");
-  options.remark({"config-file", "main-process-port", "main-process-ip", "script",
-                  "module", "deepspeed-config", "hostfile"},
+  options.remark({"config-file", "main-process-port", "main-process-ip", "script", "module",
+                  "deepspeed-config", "hostfile"},
                  "leave it out: no script is launched, a plan is trained here: penstock train "
                  "plan.json --data FILE; for a trainer of your own penstock export plan.json --to "
                  "deepspeed (or megatron, torchtitan, pytorch) -o job writes the files");
