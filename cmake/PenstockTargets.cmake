@@ -284,8 +284,8 @@ function(penstock_group_sources)
     foreach(source IN LISTS sources)
       cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY ${absolute} NORMALIZE)
       get_property(own SOURCE ${source} TARGET_DIRECTORY ${target} PROPERTY COMPILE_DEFINITIONS)
-      # Of parts/ a program links one file of a pair.
-      if(own OR source MATCHES "/cli/parts/")
+      # Of parts/ a program links one file of a pair; of CUDA's, tests link some, with an emulator for the rest.
+      if(own OR source MATCHES "/cli/parts/" OR (source MATCHES "/(cuda|nccl)/" AND NOT folder MATCHES "^tests"))
         string(APPEND all "alone ")
       endif()
       string(APPEND all "${target} ${source}\n")
