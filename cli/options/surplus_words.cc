@@ -152,8 +152,10 @@ std::string Options::help_for_value_of_flag(const Arguments& own, const std::str
     Arguments words = own;
     words.erase(words.begin() + (at - 1 - own.begin()), words.begin() + (at + 1 - own.begin()));
     words.insert(words.end(), {"-o", word});
-    return "--json takes no value and prints to stdout; a plan file is written by -o: " +
-           whole_command("plan", words);
+    return fmt::format(
+        "--json takes no value and prints to stdout (--json > {}); a plan file is written by -o: "
+        "{}",
+        word, whole_command("plan", words));
   }
   if (looks_like_file(word)) return "";
   for (const Entry& entry : entries_) {
