@@ -48,7 +48,7 @@ std::string without_blank(std::string text) {
 // "I=5ms,W=5ms" of a B of 10 ms, to the nanosecond.
 std::string in_halves(Duration backward) {
   const auto exact = [](Duration time) {
-    const std::string text = without_blank(to_text(time));
+    std::string text = without_blank(to_text(time));
     if (parse_duration(text) == time) return text;
     const std::string in_ms = fmt::format("{}ms", static_cast<double>(time.count()) / 1e6);
     return parse_duration(in_ms) == time ? in_ms : fmt::format("{}ns", time.count());

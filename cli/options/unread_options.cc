@@ -251,8 +251,12 @@ std::string with_other_plan(const UnreadOption& option, const Arguments& read, c
   if (!has_first || !option.help.starts_with("PLAN ") || option.value.empty()) return "";
   if (read.front().ends_with(".json") || read.front().ends_with(".csv")) return "";
   Arguments words = read;
-  words.front() = option.value;
   const std::string& usage = asked.index().usage();
+  if (usage.starts_with("validate ")) {  // the log keeps its place behind the plan
+    words.insert(words.begin(), option.value);
+    return "the plan is the argument without a name: " + command_of("validate", words);
+  }
+  words.front() = option.value;
   return fmt::format("{} is no plan, and is not run; the plan is the argument without a name: {}",
                      read.front(), command_of(usage.substr(0, usage.find(' ')), words));
 }

@@ -174,6 +174,24 @@ std::string put_for(std::string_view place, const Typed& typed) {
   return command_in(place, typed);
 }
 
+// An example gives way to what was typed for the same.
+std::string without_typed_examples(std::string text, const Arguments& words) {
+  struct Row {
+    std::string_view option, example;
+  };
+  constexpr std::array<Row, 3> kRows{Row{"--tokens", " --tokens 2T"},
+                                     Row{"--usd-per-gpu-hour", " --usd-per-gpu-hour 2.5"},
+                                     Row{"--price", " --usd-per-gpu-hour 2.5"}};
+  for (const Row& row : kRows) {
+    const bool is_typed = std::any_of(words.begin(), words.end(), [&](const std::string& word) {
+      return word.substr(0, word.find('=')) == row.option;
+    });
+    const std::size_t at = is_typed ? text.find(row.example) : text.npos;
+    if (at != text.npos) text.erase(at, row.example.size());
+  }
+  return text;
+}
+
 // The sentence with what was typed in the places of {plan}, {planning} ...
 std::string filled_in(std::string_view sentence, const Typed& typed) {
   std::string out;
@@ -185,7 +203,7 @@ std::string filled_in(std::string_view sentence, const Typed& typed) {
     out += put_for(sentence.substr(begin + 1, end - begin - 1), typed);
     at = end + 1;
   }
-  return out;
+  return without_typed_examples(std::move(out), typed.words);
 }
 
 std::string said_of(const Idea& idea, const Typed& typed) {
