@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs clang-tidy on what ships, and not again on a file that it found clean and that did not change.
 
-    tools/tidy.py BUILD [--jobs 2] [--cache FOLDER] [--alone] [PREFIX...]
+    tools/tidy.py BUILD [--jobs 2] [--cache FOLDER] [--alone] [--commits N] [PREFIX...]
 
 BUILD holds a compile_commands.json made for clang. A file is looked at when it lies in a folder that .clang-tidy's
 HeaderFilterRegex names (so not tests, benches, fuzzers or what the build makes) and begins with one of the PREFIXes.
@@ -14,6 +14,9 @@ in $PENSTOCK_TIDY_CACHE or ~/.cache/penstock-tidy.
 Most of the time goes into the standard library's headers. Files with the same flags are therefore looked at as one
 (tools/source_groups.py). Where that one is not clean, or does not compile, it is divided, in the end into single files, and
 only what these say is printed: grouping can cost time and never makes a finding. --alone groups nothing.
+
+--commits N looks only at what changed in the last N commits and since, a file or the header of its name; at all files
+where git does not know so many.
 """
 
 import argparse
@@ -104,6 +107,17 @@ def tidy(path, flags):
     return ran.returncode == 0, ran.stdout + (ran.stderr if ran.returncode != 0 and not ran.stdout else "")
 
 
+def of_last_commits(files, commits):
+    """Those that changed, or whose header did."""
+    command = ["git", "diff", "--name-only", f"HEAD~{commits}"]
+    asked = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    if asked.returncode != 0:
+        return files
+    changed = set(asked.stdout.split())
+    return {path: flags for path, flags in files.items()
+            if path in changed or path.removesuffix(".cc") + ".h" in changed}
+
+
 def main():
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("build", type=pathlib.Path)
@@ -112,12 +126,15 @@ def main():
     options.add_argument("--cache", type=pathlib.Path,
                          default=os.environ.get("PENSTOCK_TIDY_CACHE", pathlib.Path.home() / ".cache/penstock-tidy"))
     options.add_argument("--alone", action="store_true", help="group nothing")
+    options.add_argument("--commits", type=int, help="only what changed in so many commits")
     given = options.parse_intermixed_args()
 
     sources = Sources()
     files = what_ships(given.build, given.prefixes)
     if not files:
         sys.exit(f"{given.build}: no file that ships is compiled there")
+    if given.commits:
+        files = of_last_commits(files, given.commits)
     version = subprocess.run([TIDY, "--version"], capture_output=True, text=True, check=True).stdout
     common = hashlib.sha256((version + (ROOT / ".clang-tidy").read_text() +
                              system_hash(sources, files, files.values())).encode()).hexdigest()
