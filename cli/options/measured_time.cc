@@ -180,7 +180,7 @@ std::string plain_step_time(const std::string& typed) {
   for (const std::string_view step : {"/it", "/iter", "/iteration", "/step", "/batch"}) {
     if (unit.ends_with(step)) unit.erase(unit.size() - step.size());
   }
-  const std::string text = reading.number + unit;
+  std::string text = reading.number + unit;
   if (parse_duration(text)) return text;
   if (std::string own = with_own_unit(text); !own.empty()) return own;
   if (is_any(unit, {"m", "min", "mins", "minute", "minutes"})) {

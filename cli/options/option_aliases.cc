@@ -146,6 +146,7 @@ std::string command_of_another(const Arguments& arguments, const std::vector<Unr
   const bool has_model = asked.has("--pin") || asked.has("--layout") || asked.has("--cost");
   if (!has_model && arguments.front().starts_with('-')) {
     std::vector<std::pair<std::string, std::string>> options;
+    options.reserve(unread.size());
     for (const UnreadOption& each : unread) options.emplace_back(each.name, each.value);
     if (std::string command = command_of_schedule(options); !command.empty()) return command;
   }

@@ -330,6 +330,7 @@ std::string options_by_heading(const WordIndex& index) {
   if (own.empty()) return fmt::format("leave it out: that is all: penstock {}", index.usage());
   if (own.size() <= kMostShown) {
     std::vector<std::string> shown;
+    shown.reserve(own.size());
     for (const OptionRow* row : own) shown.push_back(option_shown(*row));
     return fmt::format("leave it out: penstock {} has {}", verb, joined(shown, "; and "));
   }
