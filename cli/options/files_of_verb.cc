@@ -100,12 +100,19 @@ std::string help_for_script(std::string_view verb, const std::string& script,
              : judged + " (with --config config.json --device h100-sxm the memory, too)";
 }
 
-// "profile profile.json": it is measured, and a plan is made with it.
+// "profile profile.json": it is measured, and a plan is made with it, on the devices that it knows.
 std::string help_for_measured(const std::string& profile, const Arguments& arguments) {
+  Arguments others;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (arguments[i] == "--device")
+      ++i;
+    else if (!arguments[i].starts_with("--device="))
+      others.push_back(arguments[i]);
+  }
   return fmt::format(
       "it is measured already; penstock profile config.json --resume {} adds sizes to it, and what "
       "plans with it is {}",
-      shell_word(profile), command_of_taken("plan", {profile}, arguments));
+      shell_word(profile), command_of_taken("plan", {profile}, others));
 }
 
 // "multi config.json", "multi a.json,b.json".
