@@ -118,9 +118,7 @@ std::string help_for_measured(const std::string& profile, const Arguments& argum
 // "multi config.json", "multi a.json,b.json".
 std::string help_for_jobs_of_models(const std::string& model, const Arguments& arguments) {
   const auto command = [&arguments](std::string_view verb, const std::string& file) {
-    Arguments words = options_taken(verb, file, arguments);
-    words.insert(words.begin(), file);
-    return whole_command(verb, words);
+    return whole_command(verb, with_taken(verb, {file}, arguments));
   };
   return fmt::format(
       "a list of jobs (penstock.jobs/1) names models, their steps and profiles: {} "
@@ -140,11 +138,8 @@ std::string help_for_managed_model(const TypedFiles& files) {
 std::string help_for_model_verb(std::string_view verb, const TypedFiles& files,
                                 const Arguments& arguments) {
   const auto with_model = [&] {
-    Arguments words{"config.json"};
-    const Arguments taken = options_taken(verb, words[0], arguments);
-    words.insert(words.end(), taken.begin(), taken.end());
     return fmt::format("{} takes the model, described by its config.json: {}", verb,
-                       whole_command(verb, words));
+                       whole_command(verb, with_taken(verb, {"config.json"}, arguments)));
   };
   if (!files.scripts.empty()) {
     return help_for_script(verb, files.scripts[0], arguments) + "; " + with_model();
@@ -172,9 +167,7 @@ std::string help_for_plan_verb(std::string_view verb, const TypedFiles& files,
   constexpr std::string_view kPlan = "a plan is what penstock plan ... -o plan.json writes";
   if (!files.logs.empty()) {
     const bool has_run = verb == "trace" || verb == "report";
-    Arguments with_run{"plan.json", "--run", files.logs[0]};
-    const Arguments taken = options_taken(verb, with_run[0], arguments);
-    with_run.insert(with_run.end(), taken.begin(), taken.end());
+    const Arguments with_run = with_taken(verb, {"plan.json", "--run", files.logs[0]}, arguments);
     return fmt::format("the log of a run comes after its plan: {}{}; {}",
                        command_of("validate", {"plan.json", files.logs[0]}),
                        has_run ? ", or " + whole_command(verb, with_run) : "", kPlan);
@@ -194,10 +187,8 @@ std::string help_for_files(std::string_view verb, const Arguments& arguments) {
     return command_of("simulate", {files.plans[0]}) + " replays the schedule of a plan";
   }
   if (verb == "schedule" && !files.models.empty()) {
-    Arguments words{files.models[0]};
-    const Arguments taken = options_taken("plan", words[0], arguments);
-    words.insert(words.end(), taken.begin(), taken.end());
-    return fmt::format("of a model {} finds the schedule", whole_command("plan", words));
+    return fmt::format("of a model {} finds the schedule",
+                       whole_command("plan", with_taken("plan", {files.models[0]}, arguments)));
   }
   const bool is_one = files.models.size() == 1;
   const bool is_measured = is_one && role_of(files.models[0]) == FileRole::kProfile;

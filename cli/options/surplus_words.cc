@@ -437,9 +437,7 @@ std::string help_for_two_models(const Arguments& models, Arguments own) {
     return std::find(models.begin(), models.end(), word) != models.end();
   });
   const auto command = [&own](const std::string& model, const char* plan) {
-    Arguments words{model};
-    const Arguments taken = options_taken("plan", model, own);
-    words.insert(words.end(), taken.begin(), taken.end());
+    Arguments words = with_taken("plan", {model}, own);
     const auto device = std::find(words.begin(), words.end(), "--device");
     const bool is_profile = role_of(model) == FileRole::kProfile;
     if (is_profile && words.end() - device > 1)

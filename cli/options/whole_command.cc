@@ -61,6 +61,12 @@ Arguments options_taken(std::string_view verb, const std::string& first, const A
   return {taken.begin() + 1, taken.end()};
 }
 
+Arguments with_taken(std::string_view verb, Arguments files, const Arguments& words) {
+  const Arguments taken = options_taken(verb, files.empty() ? "" : files[0], words);
+  files.insert(files.end(), taken.begin(), taken.end());
+  return files;
+}
+
 std::string command_of_taken(std::string_view verb, const Arguments& files,
                              const Arguments& words) {
   const Arguments taken = options_taken(verb, files.empty() ? "" : files[0], words);

@@ -15,6 +15,8 @@ std::string whole_command(std::string_view verb, Arguments words);
 
 // The options among the words, and their values, that the verb takes beside such a first argument.
 Arguments options_taken(std::string_view verb, const std::string& first, const Arguments& words);
+// The files, and behind them those options.
+Arguments with_taken(std::string_view verb, Arguments files, const Arguments& words);
 
 // The whole command of these files with what the verb takes of the options among `words`, and what
 // it has not: "penstock explain plan.json; it has no --cheapest".

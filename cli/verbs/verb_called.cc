@@ -111,9 +111,7 @@ std::string command_in(std::string_view place, const Typed& typed) {
     Arguments words{row.takes_plan ? first_or(typed.files.plans, "plan.json")
                                    : first_or(typed.files.models, "config.json")};
     if (row.verb == "validate") words.push_back(first_or(typed.files.logs, "train.log"));
-    const Arguments options = options_taken(row.verb, words[0], typed.words);
-    words.insert(words.end(), options.begin(), options.end());
-    return whole_command(row.verb, words);
+    return whole_command(row.verb, with_taken(row.verb, std::move(words), typed.words));
   }
   return "";
 }
@@ -145,9 +143,8 @@ std::string put_for(std::string_view place, const Typed& typed) {
     return find_trainer(trainer) == nullptr ? "deepspeed" : trainer;
   }
   if (place == "drawing") {
-    Arguments words{first_or(typed.files.plans, "plan.json")};
-    const Arguments options = options_taken("trace", words[0], typed.words);
-    words.insert(words.end(), options.begin(), options.end());
+    const Arguments words =
+        with_taken("trace", {first_or(typed.files.plans, "plan.json")}, typed.words);
     const bool is_named = std::find(words.begin(), words.end(), "-o") != words.end();
     return whole_command("trace", words) + (is_named ? "" : " -o step.svg");
   }
