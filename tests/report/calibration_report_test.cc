@@ -59,9 +59,9 @@ suspicious: compute x 1.260 lies outside 0.8 to 1.25. Look whether the profile i
 
 memory: +2 bytes per parameter, activations x 1.050, reserve 1.5 GiB
 
-run  T P D b M  measured  predicted   error  left out        GiB    reduction
-one  1 2 1 1 4  100.0 ms   103.0 ms  +3.0 %    +4.0 %          -  2 ms / 3 ms
-two  1 1 1 1 1  10.00 ms   9.900 ms  -1.0 %    -3.0 %  1.0 / 1.5            -
+run  TP PP DP mbs M  measured  predicted   error  left out        GiB    reduction
+one   1  2  1   1 4  100.0 ms   103.0 ms  +3.0 %    +4.0 %          -  2 ms / 3 ms
+two   1  1  1   1 1  10.00 ms   9.900 ms  -1.0 %    -3.0 %  1.0 / 1.5            -
 left out: predicted by a fit to all other runs; GiB and reduction: measured / predicted.
 
 step time       median  root mean square  largest

@@ -309,7 +309,8 @@ TEST_CASE("what v-half and v-min hold by their formulas is what their lists hold
       }
     }
   }
-  CHECK(by_formula > testing::least(1000));
+  CHECK(by_formula >
+        (testing::kWatched ? 20 : 1000));  // an eighth of the ranks: a 64th of the shapes
   testing::Random random(29);
   for (int drawn = 0; drawn < testing::draws(8); ++drawn) {
     const ScheduleKind& kind = *find_schedule(drawn % 2 == 0 ? "v-half" : "v-min");
