@@ -97,11 +97,11 @@ Schedule v_schedule(const ScheduleKind& kind, VMemory memory, const ScheduleShap
 
 namespace {
 
-// What a rank holds where it first holds most, by chunk, and the most forwards of its first stage
-// that wait for their backward. Observed, as least_held() tells it: a test compares with the lists.
+// What a rank holds where it first holds most, by chunk, and the most forwards of each chunk that
+// wait for their backward. Observed, as least_held() tells it: a test compares with the lists.
 struct VHeld {
   int first = 0, second = 0;
-  int most_of_first = 0;
+  int most_of_first = 0, most_of_second = 0;
 };
 
 // The second chunk of rank r gets r + 1 before the first gradient comes back. `half`: of what any
@@ -112,7 +112,15 @@ VHeld held_by(int half, int rank, int micro_batches, int steady, int most) {
   held.first = std::min(micro_batches, std::max(2 * half - rank - 1, steady));
   held.second = std::min({micro_batches, rank + 1, 2 * half - held.first});
   held.most_of_first = std::min(micro_batches, most);
+  held.most_of_second = held.second;
   return held;
+}
+
+// Whether the drain begins before the last rank is filled. Ranks behind the first then have more
+// forwards waiting than otherwise, up to all that they may hold, and no formula is known: up to 450
+// ranks that never happened for M below 0.69 P, nor for M above P + 1.
+bool drains_early(int ranks, int micro_batches) {
+  return 5 * micro_batches > 3 * ranks && micro_batches < ranks + 2;
 }
 
 // P + 2 activations at most, P + 1 of an odd P.
@@ -123,8 +131,12 @@ VHeld held_in_half(int ranks, int rank, int micro_batches) {
   const auto last = static_cast<std::size_t>(behind);
   const int by_end = last < kLastRanks.size() ? kLastRanks[last] : (behind + 1) / 2 + 1;
   const int by_begin = ranks / 2 - (rank + (ranks % 2 == 0 ? 2 : 1)) / 3;
-  return held_by(half, rank, micro_batches, half + (behind + 2) / 4,
-                 half + std::min(by_end, by_begin));
+  VHeld held = held_by(half, rank, micro_batches, half + (behind + 2) / 4,
+                       half + std::min(by_end, by_begin));
+  if (rank > 0 && drains_early(ranks, micro_batches)) {
+    held.most_of_first = held.most_of_second = std::min(micro_batches, 2 * half);
+  }
+  return held;
 }
 
 // 2 P / 3 + 2 at most.
@@ -140,13 +152,9 @@ VHeld held_in_min(int ranks, int rank, int micro_batches) {
 // No lists of more ranks were compared.
 constexpr int kMostRanksKnown = 512;
 
-// Of v-half, drain and warm-up meet in ways that the formula does not know between these: up to 450
-// ranks it was never wrong for M below 0.69 P, nor for M above P + 1. Of v-min with P = 2, 5, 8, ..
-// ranks hold most at two places.
+// Of v-min with P = 2, 5, 8, .. ranks hold most at two places.
 bool is_known(VMemory memory, const ScheduleShape& shape) {
-  if (shape.ranks > kMostRanksKnown) return false;
-  if (memory == VMemory::kMin) return shape.ranks % 3 != 2;
-  return 5 * shape.micro_batches <= 3 * shape.ranks || shape.micro_batches >= shape.ranks + 2;
+  return shape.ranks <= kMostRanksKnown && (memory == VMemory::kHalf || shape.ranks % 3 != 2);
 }
 
 }  // namespace
@@ -166,6 +174,8 @@ std::optional<Schedule> held_as_in_lists(const ScheduleKind& kind, VMemory memor
     repeat(held.second, ActionKind::kForward, second, 0);
     repeat(held.second, ActionKind::kFusedBackward, second, 0);
     repeat(held.most_of_first - held.first, ActionKind::kForward, r, held.first);
+    repeat(held.most_of_first, ActionKind::kFusedBackward, r, 0);
+    repeat(held.most_of_second, ActionKind::kForward, second, 0);
     lists.end_of_rank();
   }
   return lists.finish();

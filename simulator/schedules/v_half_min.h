@@ -22,8 +22,10 @@ std::vector<std::vector<ComputeAction>> v_lists(VMemory memory, int ranks, int m
 // to show, and repeated from there.
 Schedule v_schedule(const ScheduleKind& kind, VMemory memory, const ScheduleShape& shape);
 
-// A schedule of four blocks per rank, made at once, that least_held() cannot tell from the lists.
-// Nothing for the numbers of ranks and micro-batches of which no closed form is known.
+// A schedule of a few blocks per rank, made at once: least_held() cannot tell it from the lists, or
+// finds that it holds no more, with no fewer forwards waiting on any stage, and as many on the
+// first (v-half, with 0.6 P to P + 1 micro-batches). Nothing for the numbers of ranks of which no
+// closed form is known.
 std::optional<Schedule> held_as_in_lists(const ScheduleKind& kind, VMemory memory,
                                          const ScheduleShape& shape);
 // Likewise, of any schedule; nothing also where it is neither of the two.

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <functional>
+#include <span>
+#include <string_view>
 #include <tuple>
 
 #include <doctest/doctest.h>
 
+#include "simulator/held_counts.h"
 #include "simulator/liveness.h"
 #include "simulator/schedules/schedules.h"
 #include "simulator/schedules/v_half_min.h"
@@ -291,21 +294,58 @@ TEST_CASE("and so with many chunks and many micro-batches") {
   }
 }
 
+// v-half whose drain begins before its last rank is filled (v_half_min.cc).
+bool drains_early(const ScheduleShape& shape) {
+  return 5 * shape.micro_batches > 3 * shape.ranks && shape.micro_batches < shape.ranks + 2;
+}
+
+bool is_within(std::span<const Held> less, std::span<const Held> more) {
+  return std::equal(less.begin(), less.end(), more.begin(), [](const Held& a, const Held& b) {
+    return a.stash <= b.stash && a.weight_stash <= b.weight_stash;
+  });
+}
+
+// Where no rank holds more, no stage has fewer forwards waiting, and the first one as many.
+void check_bounds(const HeldCounts& bound, const HeldCounts& lists) {
+  for (std::size_t r = 0; r < lists.ranks(); ++r) {
+    CAPTURE(r);
+    for (std::size_t i = 0; i < bound.peaks(r); ++i) {
+      bool found = false;
+      for (std::size_t j = 0; j < lists.peaks(r); ++j) {
+        found = found || is_within(bound.peak(r, i), lists.peak(r, j));
+      }
+      CHECK(found);
+    }
+  }
+  for (int s = 0; s < static_cast<int>(lists.stages()); ++s) {
+    CHECK(bound.most_stash(s) >= lists.most_stash(s));
+  }
+  CHECK(bound.most_stash(0) == lists.most_stash(0));
+}
+
+// Whether there is a formula.
+bool compare_by_formula(const char* name, const ScheduleShape& shape) {
+  const auto alike = held_as_in_lists(*find_schedule(name), shape);
+  if (!alike) return false;
+  CAPTURE(name);
+  CAPTURE(shape.ranks);
+  CAPTURE(shape.micro_batches);
+  const HeldCounts held = least_held(make_schedule(name, shape));
+  if (name == std::string_view("v-half") && drains_early(shape)) {
+    check_bounds(least_held(*alike), held);
+  } else {
+    CHECK(least_held(*alike) == held);
+  }
+  return true;
+}
+
 // The formulas were read off the lists, so they are what these are compared with.
 TEST_CASE("what v-half and v-min hold by their formulas is what their lists hold") {
   int by_formula = 0;
   for (const char* name : {"v-half", "v-min"}) {
-    const ScheduleKind& kind = *find_schedule(name);
     for (int ranks = 2; ranks <= testing::draws(40); ++ranks) {
       for (int micro_batches = 1; micro_batches <= ranks + 3; ++micro_batches) {
-        const ScheduleShape shape{ranks, 2, micro_batches, 0, 1};
-        const auto alike = held_as_in_lists(kind, shape);
-        if (!alike) continue;
-        CAPTURE(name);
-        CAPTURE(ranks);
-        CAPTURE(micro_batches);
-        CHECK(least_held(*alike) == least_held(make_schedule(name, shape)));
-        ++by_formula;
+        by_formula += compare_by_formula(name, {ranks, 2, micro_batches, 0, 1}) ? 1 : 0;
       }
     }
   }
@@ -313,17 +353,11 @@ TEST_CASE("what v-half and v-min hold by their formulas is what their lists hold
         (testing::kWatched ? 20 : 1000));  // an eighth of the ranks: a 64th of the shapes
   testing::Random random(29);
   for (int drawn = 0; drawn < testing::draws(8); ++drawn) {
-    const ScheduleKind& kind = *find_schedule(drawn % 2 == 0 ? "v-half" : "v-min");
     const int ranks = random.between(41, 512);
-    const ScheduleShape shape{ranks, 2, random.between(1, ranks + 3), 0, 1};
-    const auto alike = held_as_in_lists(kind, shape);
-    CAPTURE(kind.name);
-    CAPTURE(shape.ranks);
-    CAPTURE(shape.micro_batches);
-    if (alike) CHECK(least_held(*alike) == least_held(make_schedule(kind.name, shape)));
+    compare_by_formula(drawn % 2 == 0 ? "v-half" : "v-min",
+                       {ranks, 2, random.between(1, ranks + 3), 0, 1});
   }
   const ScheduleKind& half = *find_schedule("v-half");
-  CHECK_FALSE(held_as_in_lists(half, {20, 2, 20, 0, 1}));  // neither few nor many micro-batches
   CHECK_FALSE(held_as_in_lists(*find_schedule("v-min"), {20, 2, 5, 0, 1}));
   CHECK(held_as_in_lists(half, {512, 2, 5, 0, 1}));
   CHECK_FALSE(held_as_in_lists(half, {513, 2, 5, 0, 1}));  // nobody compared so many ranks
