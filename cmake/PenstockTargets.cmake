@@ -207,7 +207,9 @@ function(penstock_test name)
   target_compile_options(${name}_tests PRIVATE $<$<CONFIG:Release>:-O1>)
   # Under the sanitizers of `dev` two thirds of a test file's time went into optimizing them. But templates that a test
   # and what it tests both have are then the test's, unoptimized ones: what runs for long would run twice as long.
-  if(NOT ARG_OPTIMIZED)
+  if(ARG_OPTIMIZED)
+    target_link_libraries(${name}_tests PRIVATE penstock_malloc)
+  else()
     target_compile_options(${name}_tests PRIVATE $<$<CONFIG:Debug>:-O0>)
   endif()
   # What is tested is watched for undefined behaviour, and shows fuzzers where they got; watching the macros
@@ -235,7 +237,7 @@ function(penstock_bench name)
   endif()
   list(TRANSFORM ARG_LINK PREPEND penstock:: REGEX "^[^:]+$")
   add_executable(${name} ${ARG_SOURCE})
-  target_link_libraries(${name} PRIVATE benchmark::benchmark_main penstock_warnings ${ARG_LINK})
+  target_link_libraries(${name} PRIVATE benchmark::benchmark_main penstock_malloc penstock_warnings ${ARG_LINK})
   target_compile_options(${name} PRIVATE $<$<CONFIG:Debug>:-O0>)  # not run there
   add_test(NAME bench.${name} COMMAND ${name} --benchmark_min_time=0.001 --benchmark_filter=${ARG_INSTANT}
            WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})

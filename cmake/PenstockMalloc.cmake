@@ -1,0 +1,22 @@
+# jemalloc, since a search keeps many small vectors: with it plans of 1,024 GPUs take a tenth less time than with the C
+# library's allocator. PENSTOCK_JEMALLOC=AUTO|ON|OFF; target penstock_malloc links it, or nothing. Sanitizers have
+# allocators of their own, and a static program keeps the C library's.
+include_guard(GLOBAL)
+set(PENSTOCK_JEMALLOC AUTO CACHE STRING "A faster allocator (jemalloc) in programs: AUTO, ON or OFF")
+set_property(CACHE PENSTOCK_JEMALLOC PROPERTY STRINGS AUTO ON OFF)
+if(NOT PENSTOCK_JEMALLOC MATCHES "^(AUTO|ON|OFF)$")
+  message(FATAL_ERROR "PENSTOCK_JEMALLOC=${PENSTOCK_JEMALLOC}: expected AUTO, ON or OFF")
+endif()
+add_library(penstock_malloc INTERFACE)
+if(PENSTOCK_JEMALLOC STREQUAL "OFF" OR PENSTOCK_STATIC OR CMAKE_CXX_FLAGS MATCHES "-fsanitize=")
+  return()
+endif()
+find_library(PENSTOCK_JEMALLOC_LIBRARY jemalloc)
+if(PENSTOCK_JEMALLOC_LIBRARY)
+  target_link_libraries(penstock_malloc INTERFACE ${PENSTOCK_JEMALLOC_LIBRARY})
+elseif(PENSTOCK_JEMALLOC STREQUAL "ON")
+  message(FATAL_ERROR "PENSTOCK_JEMALLOC=ON, but jemalloc was not found: apt-get install libjemalloc-dev, "
+                      "or set PENSTOCK_JEMALLOC=OFF")
+else()
+  message(STATUS "Plans will take a tenth longer: jemalloc was not found (libjemalloc-dev)")
+endif()
