@@ -14,7 +14,7 @@ model="$profile --cluster $cluster --sequence-length 2048"
 # an earlier one wrote: FIRST is the file of the first command.
 commands=(
   "plan $model --gpus 64 --global-batch 512 --threads THREADS -o OUT"
-  "plan $model --gpus 64 --global-batch 512 --threads THREADS --json"
+  "plan $model --gpus 16 --global-batch 64 --threads THREADS --json"
   "plan $model --gpus 24 --global-batch 100 --threads THREADS -o OUT"
   "plan $model --gpus 8 --global-batch 7 --threads THREADS"
   "plan $model --gpus 1 --global-batch 8 --threads THREADS"
