@@ -4,11 +4,8 @@
 #   penstock_npm      the folder with node_modules
 #   penstock_uplot    uPlot's dist folder; empty: the report has tables in place of curves
 include_guard(GLOBAL)
-set(PENSTOCK_CURVES AUTO CACHE STRING "Curves in the HTML report (uPlot, by npm): AUTO, ON or OFF")
-set_property(CACHE PENSTOCK_CURVES PROPERTY STRINGS AUTO ON OFF)
-if(NOT PENSTOCK_CURVES MATCHES "^(AUTO|ON|OFF)$")
-  message(FATAL_ERROR "PENSTOCK_CURVES=${PENSTOCK_CURVES}: expected AUTO, ON or OFF")
-endif()
+include(PenstockAutoOption)
+penstock_auto_option(PENSTOCK_CURVES "Curves in the HTML report (uPlot, by npm)")
 
 # Runs `npm ci` once per lock file. Sets `result` to the reason why it did not work, or to nothing.
 function(penstock_npm_ci source folder result)

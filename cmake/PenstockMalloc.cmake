@@ -2,11 +2,8 @@
 # library's allocator. PENSTOCK_JEMALLOC=AUTO|ON|OFF; target penstock_malloc links it, or nothing. Sanitizers have
 # allocators of their own, and a static program keeps the C library's.
 include_guard(GLOBAL)
-set(PENSTOCK_JEMALLOC AUTO CACHE STRING "A faster allocator (jemalloc) in programs: AUTO, ON or OFF")
-set_property(CACHE PENSTOCK_JEMALLOC PROPERTY STRINGS AUTO ON OFF)
-if(NOT PENSTOCK_JEMALLOC MATCHES "^(AUTO|ON|OFF)$")
-  message(FATAL_ERROR "PENSTOCK_JEMALLOC=${PENSTOCK_JEMALLOC}: expected AUTO, ON or OFF")
-endif()
+include(PenstockAutoOption)
+penstock_auto_option(PENSTOCK_JEMALLOC "A faster allocator (jemalloc) in programs")
 add_library(penstock_malloc INTERFACE)
 if(PENSTOCK_JEMALLOC STREQUAL "OFF" OR PENSTOCK_STATIC OR CMAKE_CXX_FLAGS MATCHES "-fsanitize=")
   return()

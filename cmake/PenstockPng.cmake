@@ -1,11 +1,8 @@
 # cairo, which writes PNG pictures: PENSTOCK_PNG=AUTO|ON|OFF. Sets penstock_cairo, a target, where it
 # is there.
 include_guard(GLOBAL)
-set(PENSTOCK_PNG AUTO CACHE STRING "PNG pictures of steps (cairo): AUTO, ON or OFF")
-set_property(CACHE PENSTOCK_PNG PROPERTY STRINGS AUTO ON OFF)
-if(NOT PENSTOCK_PNG MATCHES "^(AUTO|ON|OFF)$")
-  message(FATAL_ERROR "PENSTOCK_PNG=${PENSTOCK_PNG}: expected AUTO, ON or OFF")
-endif()
+include(PenstockAutoOption)
+penstock_auto_option(PENSTOCK_PNG "PNG pictures of steps (cairo)")
 if(NOT PENSTOCK_PNG STREQUAL "OFF")
   find_package(PkgConfig QUIET)
   if(PkgConfig_FOUND)

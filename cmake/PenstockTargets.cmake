@@ -208,6 +208,7 @@ function(penstock_test name)
   # Under the sanitizers of `dev` two thirds of a test file's time went into optimizing them. But templates that a test
   # and what it tests both have are then the test's, unoptimized ones: what runs for long would run twice as long.
   if(ARG_OPTIMIZED)
+    target_compile_options(${name}_tests PRIVATE $<$<CONFIG:Debug>:-O1>)  # as what it tests: its folder says -O0
     target_link_libraries(${name}_tests PRIVATE penstock_malloc)
   else()
     target_compile_options(${name}_tests PRIVATE $<$<CONFIG:Debug>:-O0>)

@@ -60,8 +60,8 @@ class HeldCounts {
     const Stage& of = stages_[static_cast<std::size_t>(stage)];
     return {stage_peaks_.data() + of.first_peak, of.peaks};
   }
-  // Most forwards of one stage whose backward is yet to come: no fewer in counts that are too small
-  // (PlanCounts::least), exact in all others.
+  // Most forwards of one stage whose backward is yet to come: exact in both kinds of counts, but of
+  // a schedule that stands for another (held_as_in_lists) no fewer than in that one.
   [[nodiscard]] std::int32_t most_stash(int stage) const {
     return stages_[static_cast<std::size_t>(stage)].most_stash;
   }

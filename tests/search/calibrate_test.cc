@@ -155,7 +155,7 @@ TEST_CASE("what is reported is what plans on the calibrated cluster take") {
 }
 
 TEST_CASE("a run that is far off hardly moves the terms, and carries the error") {
-  if (testing::kWatched) return;  // the case above runs through the same, in a third of the time
+  if (testing::kWatched) return;  // the case above runs through the same, in a quarter of the time
   World world;
   const Calibration truth = truth_of(world);
   world.run(kShapes, truth);
