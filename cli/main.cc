@@ -14,6 +14,8 @@
 #include "cli/io/color.h"
 #include "cli/io/environment.h"
 #include "cli/io/screen_width.h"
+#include "cli/options/tried_proposals.h"
+#include "cli/verbs/refusal_of.h"
 #include "cli/verbs/verbs.h"
 #include "core/values/error.h"
 #include "report/fit_lines.h"
@@ -82,13 +84,15 @@ int main(int count, char** values) {
   keep_freed_memory();
   const Screen screen = screen_of(STDOUT_FILENO);
   Streams streams;
+  Arguments typed;
   try {
     streams = streams_of(ColorChoice::kAuto);  // for errors in --color itself
-    Arguments arguments(values + (count > 0 ? 1 : 0), values + count);
-    streams = streams_of(take_color(arguments));
-    return print(streams, run_penstock(arguments, screen), screen);
+    typed.assign(values + (count > 0 ? 1 : 0), values + count);
+    streams = streams_of(take_color(typed));
+    return print(streams, run_penstock(typed, screen), screen);
   } catch (const Error& error) {
-    return complain(streams, error.what(), exit_of(error.kind()));
+    return complain(streams, with_tried_proposals(error.what(), typed, refusal_of),
+                    exit_of(error.kind()));
   } catch (const std::bad_alloc&) {
     return complain(streams, "out of memory\nhelp: fewer micro-batches or stages need less",
                     kEnvironment);

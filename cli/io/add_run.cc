@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "cli/io/files.h"
+#include "cli/io/write_output.h"
 #include "cli/options/parse.h"
 #include "core/values/json_reader.h"
 #include "core/values/runs.h"
@@ -64,7 +65,7 @@ void add_run(const std::string& path, const PlanFile& plan, const RunHeader& run
   measured.count = validation.steps;
   measured.source = static_cast<int>(runs.sources.size()) - 1;
   runs.runs.push_back(std::move(measured));
-  write_file(path, to_text(write_runs(runs)) + '\n');
+  write_output(path, to_text(write_runs(runs)) + '\n');
 }
 
 }  // namespace penstock

@@ -16,6 +16,7 @@
 #include "cli/io/file_kinds.h"
 #include "cli/io/near_files.h"
 #include "cli/io/plan_json.h"
+#include "cli/io/rehearsal.h"
 #include "cli/io/text_file.h"
 #include "cli/options/parse.h"
 #include "core/files/format.h"
@@ -465,6 +466,7 @@ void expect_format(const Json& json, const std::string& path, std::string_view w
 
 std::vector<std::string> write_into(const std::string& folder,
                                     const std::vector<NamedText>& files) {
+  work_begins();
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) {

@@ -7,6 +7,7 @@
 
 #include <unistd.h>
 
+#include "cli/io/rehearsal.h"
 #include "report/words.h"
 
 namespace penstock {
@@ -34,6 +35,7 @@ constexpr std::chrono::seconds kBetweenLines{30};
 
 WatchedSearch::WatchedSearch(std::optional<Duration> budget)
     : budget_(budget), begin_(Clock::now()), terminal_(isatty(STDERR_FILENO) == 1) {
+  work_begins();
   next_line_ = begin_ + (terminal_ ? kQuietOnTerminal : kBetweenLines);
   handle_interrupts();
 }

@@ -590,7 +590,9 @@ std::string Options::help_for_file(const Arguments& own, const std::string& word
     return format.starts_with("penstock.book/")
                ? "that is a book of plans, and a page shows plans: penstock plan ... --gpus N -o "
                  "plan.json writes the one for N GPUs"
-               : "plans follow the first one: penstock report plan.json other.json -o report.html";
+           : is_there(word)
+               ? "plans follow the first one: penstock report plan.json other.json -o report.html"
+               : fmt::format("there is no file {}; plans follow the first one", word);
   }
   const auto cluster = std::find(own.begin(), own.end(), "--cluster");
   if (has("--vary") && own.end() - cluster > 2 && *(cluster + 2) == word) {

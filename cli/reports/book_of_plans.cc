@@ -6,6 +6,7 @@
 
 #include "cli/io/progress.h"
 #include "cli/io/report_command.h"
+#include "cli/io/write_output.h"
 #include "cli/options/question.h"
 #include "cli/verbs/verbs.h"
 #include "core/values/json_reader.h"
@@ -83,7 +84,7 @@ Answer book_of_plans(const Question& question, const BookSizes& sizes, const std
   const std::string file = to_text(write_plan_book(*book)) + '\n';
   const int exit = has_plan(*book) ? kYes : kNo;
   if (output && *output == "-") return {file, exit};
-  if (output) write_file(*output, file);
+  if (output) write_output(*output, file);
   switch (format) {
     case TableFormat::kJson:
       return json_answer(json_of(question, *book), exit);

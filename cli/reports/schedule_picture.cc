@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "cli/io/png.h"
+#include "cli/io/write_output.h"
 #include "cli/options/parse.h"
 #include "cli/verbs/verbs.h"
 #include "core/values/json.h"
@@ -107,16 +108,16 @@ void write_step_file(const std::string& path, std::vector<SyntheticStep> steps,
                      const std::string& text) {
   const std::string named = options.title.value_or(title);
   if (path.ends_with(".json")) {
-    write_file(path, perfetto_of(std::move(steps.front()), named));
+    write_output(path, perfetto_of(std::move(steps.front()), named));
     return;
   }
   const Picture picture = picture_of(std::move(steps), options, title);
   if (path.ends_with(".png")) {
-    write_file(path, png_of(picture));
+    write_output(path, png_of(picture));
   } else if (path.ends_with(".svg")) {
-    write_file(path, svg_of(picture));
+    write_output(path, svg_of(picture));
   } else {
-    write_file(path, page_of(named, svg_of(picture), text));
+    write_output(path, page_of(named, svg_of(picture), text));
   }
 }
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "cli/io/report_command.h"
+#include "cli/io/write_output.h"
 #include "cli/options/options.h"
 #include "cli/options/parse.h"
 #include "cli/options/question.h"
@@ -221,7 +222,7 @@ Answer spilled_answer(const Question& question, const SpillOptions& options,
   const SpillReport report = report_of(question, plan, host);
   const std::string file = output ? to_text(write_plan(plan.file)) + '\n' : std::string();
   if (output && *output == "-") return {file};
-  if (output) write_file(*output, file);
+  if (output) write_output(*output, file);
   if (format == TableFormat::kJson) return json_answer(json_of(question, report));
   std::string text = spill_text(report, screen, in_full);
   if (output) {

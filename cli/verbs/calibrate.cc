@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 
 #include "cli/io/files.h"
+#include "cli/io/write_output.h"
 #include "cli/options/executor_options.h"
 #include "cli/options/model_input.h"
 #include "cli/options/options.h"
@@ -182,7 +183,7 @@ Answer run_calibrate(const Arguments& arguments, Screen screen) {
   inputs.cluster.value.calibration = result.calibration;
   const std::string file = to_text(write_cluster(inputs.cluster.value)) + '\n';
   if (output && *output == "-") return {file};
-  if (output) write_file(*output, file);
+  if (output) write_output(*output, file);
   if (json) return json_answer(json_of(inputs, model, result));
   std::string text = heading(inputs, model, screen) + '\n' + calibration_report(result, screen);
   if (output) {

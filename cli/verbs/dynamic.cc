@@ -17,6 +17,7 @@
 #include "cli/io/progress.h"
 #include "cli/io/report_command.h"
 #include "cli/io/text_file.h"
+#include "cli/io/write_output.h"
 #include "cli/options/options.h"
 #include "cli/options/parse.h"
 #include "cli/options/schedule_called.h"
@@ -202,13 +203,13 @@ std::string page_of(const Question& question, const DynamicStudy& study,
 
 void write_files(const Question& question, const DynamicStudy& study, const DynamicOptions& given) {
   if (given.plan && study.first) {
-    write_file(*given.plan, to_text(write_plan(plan_file_of(question, study))) + '\n');
+    write_output(*given.plan, to_text(write_plan(plan_file_of(question, study))) + '\n');
   }
   if (given.statistics) {
     Json json = answer_json("dynamic");
     set_inputs(json, question);
     json.set("statistics", dynamic_statistics(study.report));
-    write_file(*given.statistics, to_text(json) + '\n');
+    write_output(*given.statistics, to_text(json) + '\n');
   }
 }
 
@@ -258,7 +259,7 @@ Answer run_dynamic(const Arguments& arguments, Screen screen) {
   if (given.output) {
     const std::string html = page_of(question, study, given, arguments);
     if (*given.output == "-") return {html, exit};
-    write_file(*given.output, html);
+    write_output(*given.output, html);
   }
   if (!given.json) return report_answer(dynamic_text(study.report, screen), exit);
   Json json = answer_json("dynamic");

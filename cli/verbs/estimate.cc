@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "cli/io/files.h"
+#include "cli/io/write_output.h"
 #include "cli/options/model_input.h"
 #include "cli/options/options.h"
 #include "cli/options/parse.h"
@@ -136,10 +137,10 @@ Answer estimate(const Given& given, Screen screen) {
   settings.gpus = given.gpus ? parse_int("--gpus", *given.gpus, 1, 1'000'000) : 8;
   const EstimatedModel estimated = estimate_model(config, settings);
   const std::string profile = to_text(write_profile(estimated.estimate.profile)) + '\n';
-  if (given.output && *given.output != "-") write_file(*given.output, profile);
+  if (given.output && *given.output != "-") write_output(*given.output, profile);
   if (given.cluster_output) {
     const ClusterSpec cluster = default_cluster(estimated.device, settings.gpus);
-    write_file(*given.cluster_output, to_text(write_cluster(cluster)) + '\n');
+    write_output(*given.cluster_output, to_text(write_cluster(cluster)) + '\n');
   }
   if (given.output && *given.output == "-") return {profile};
   const TableFormat format = given.format.chosen();
@@ -261,7 +262,7 @@ Answer fit(const Given& given, Screen screen) {
       count_of(std::ranges::count_if(fitted.runs, &PublishedRun::in_fit), "published run") +
       " by: penstock estimate " + given.file + " --fit";
   const std::string file = to_text(write_efficiency(efficiency)) + '\n';
-  if (given.output && *given.output != "-") write_file(*given.output, file);
+  if (given.output && *given.output != "-") write_output(*given.output, file);
   const bool json = given.format.chosen() == TableFormat::kJson;
   if (json || (given.output && *given.output == "-")) return {file};
   std::string text = fmt::format(

@@ -14,6 +14,7 @@
 #include "cli/io/export_inputs.h"
 #include "cli/io/files.h"
 #include "cli/io/shell_word.h"
+#include "cli/io/write_output.h"
 #include "cli/options/options.h"
 #include "cli/options/parse.h"
 #include "cli/options/trainer_called.h"
@@ -197,7 +198,7 @@ Answer run_export(const Arguments& arguments, Screen screen) {
     const NearestPlan nearest =
         nearest_plan(plan.value, answer, target, request, asked_again(plan.value, target, request));
     if (nearest_path && nearest.plan) {
-      write_file(*nearest_path, to_text(write_plan(*nearest.plan)) + '\n');
+      write_output(*nearest_path, to_text(write_plan(*nearest.plan)) + '\n');
     }
     set_refusal(object, answer, nearest);
     if (json) return json_answer(object, kNo);

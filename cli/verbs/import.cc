@@ -10,6 +10,7 @@
 
 #include "cli/io/files.h"
 #include "cli/io/text_file.h"
+#include "cli/io/write_output.h"
 #include "cli/options/options.h"
 #include "cli/options/parse.h"
 #include "cli/verbs/verbs.h"
@@ -238,7 +239,7 @@ Answer run_import(const Arguments& arguments, Screen screen) {
   const int exit = imported.changes && !is_changed ? kNo : kYes;
   std::string file;
   if (is_changed && given.output) file = to_text(write_cluster(imported.changes->cluster)) + '\n';
-  if (is_changed && given.output && *given.output != "-") write_file(*given.output, file);
+  if (is_changed && given.output && *given.output != "-") write_output(*given.output, file);
   if (is_changed && given.output && *given.output == "-") return {file};
   if (given.json) return json_answer(json_of(given, std::move(imported)), exit);
   std::string text = imported.text;

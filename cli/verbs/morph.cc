@@ -15,6 +15,7 @@
 #include "cli/io/one_device_type.h"
 #include "cli/io/report_command.h"
 #include "cli/io/text_file.h"
+#include "cli/io/write_output.h"
 #include "cli/options/options.h"
 #include "cli/options/parse.h"
 #include "cli/reports/known_host.h"
@@ -396,7 +397,7 @@ Answer run_morph(const Arguments& arguments, Screen screen) {
                         {{"book", loaded.file}, {"trace", {trace, content_hash(text)}}}};
     const std::string html = report_page(head.title, morph_page_json(head, report), {});
     if (*given.output == "-") return {html};
-    write_file(*given.output, html);
+    write_output(*given.output, html);
   }
   if (!given.json) return report_answer(goodput_text(report, screen));
   Json json = answer_json("morph").set("book", path).set("trace", trace);

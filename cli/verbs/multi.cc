@@ -10,6 +10,7 @@
 #include "cli/io/files.h"
 #include "cli/io/report_command.h"
 #include "cli/io/text_file.h"
+#include "cli/io/write_output.h"
 #include "cli/options/options.h"
 #include "cli/options/parse.h"
 #include "cli/reports/multi_question.h"
@@ -207,7 +208,7 @@ Answer run_multi(const Arguments& arguments, Screen screen) {
         asked.inputs};
     const std::string html = report_page(head.title, multi_page_json(head, report), {});
     if (*given.output == "-") return {html, exit};
-    write_file(*given.output, html);
+    write_output(*given.output, html);
   }
   if (!given.json) return report_answer(multi_text(report, screen), exit);
   Json answer = answer_json("multi").set("jobs_file", given.jobs);

@@ -14,6 +14,7 @@
 #include "cli/io/plan_question.h"
 #include "cli/io/progress.h"
 #include "cli/io/report_command.h"
+#include "cli/io/write_output.h"
 #include "cli/options/counts_of_types.h"
 #include "cli/options/gpu_counts.h"
 #include "cli/options/measured_runs.h"
@@ -445,7 +446,7 @@ Answer run_plan(const Arguments& arguments, Screen screen) {
   const bool writes = output && !result.best.empty();
   const std::string file =
       writes ? to_text(plan_file_of(question, result, winner)) + '\n' : std::string();
-  if (writes && *output != "-") write_file(*output, file);
+  if (writes && *output != "-") write_output(*output, file);
   if (writes && *output == "-") return {file, exit};
   const bool may_offload = !pins_offload(given);
   if (may_offload && !format.is_table())

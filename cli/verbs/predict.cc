@@ -13,6 +13,7 @@
 
 #include "cli/io/files.h"
 #include "cli/io/plan_question.h"
+#include "cli/io/write_output.h"
 #include "cli/options/global_batch.h"
 #include "cli/options/layout.h"
 #include "cli/options/measured_runs.h"
@@ -450,7 +451,7 @@ Answer run_predict(const Arguments& arguments, Screen screen) {
   const PlanFile file = file_of(asked.question, evaluated);
   const std::string plan_file = to_text(write_plan_rolled_up(file)) + '\n';
   if (output && *output == "-") return {plan_file, exit};
-  if (output) write_file(*output, plan_file);
+  if (output) write_output(*output, plan_file);
   std::string report = report_of(asked, layout, file, evaluated, screen);
   if (mirror) {
     report += mirror_text(mirror_of(asked, evaluated), evaluated.evaluation.step_time, screen);

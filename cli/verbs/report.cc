@@ -10,6 +10,7 @@
 
 #include "cli/io/files.h"
 #include "cli/io/report_command.h"
+#include "cli/io/write_output.h"
 #include "cli/options/options.h"
 #include "cli/options/parse.h"
 #include "cli/options/search_options.h"
@@ -162,7 +163,7 @@ Answer run_report(const Arguments& arguments, Screen screen) {
   if (given.json) return json_answer(data, exit);
   const std::string page = report_page(report.data.model, data, report.payloads);
   if (*given.output == "-") return {page, exit};
-  write_file(*given.output, page);
+  write_output(*given.output, page);
   return report_answer(written_text(*given.output, page.size()), exit);
 }
 

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/io/write_output.h"
 #include "cli/options/parse.h"
 #include "cli/options/schedule_called.h"
 #include "cli/options/schedule_options.h"
@@ -69,7 +70,7 @@ Answer run_schedule(const Arguments& arguments, Screen screen) {
                     schedule_report(result, {}));
   }
   if (given.csv == "-") return {extras.csv};
-  if (given.csv) write_file(*given.csv, extras.csv);
+  if (given.csv) write_output(*given.csv, extras.csv);
   if (given.format.is_table()) {
     Json row = Json::object();
     append_flat(row, schedule_json(result));

@@ -11,6 +11,7 @@
 #include "cli/io/files.h"
 #include "cli/io/load_run.h"
 #include "cli/io/png.h"
+#include "cli/io/write_output.h"
 #include "cli/options/options.h"
 #include "cli/options/parse.h"
 #include "cli/options/picture_options.h"
@@ -125,7 +126,7 @@ std::vector<std::string> write_traces(const TraceOptions& given, const Loaded<Pl
                                       const std::vector<StepTrace>& traces) {
   std::vector<std::string> written;
   if (given.is_picture()) {
-    write_file(*given.output, picture_of(given, plan.value, traces));
+    write_output(*given.output, picture_of(given, plan.value, traces));
     return {*given.output};
   }
   if (given.is_kineto()) {
@@ -145,7 +146,7 @@ std::vector<std::string> write_traces(const TraceOptions& given, const Loaded<Pl
     names.push_back(files.back().name);
   }
   if (files.size() > 1) files.insert(files.begin(), perfetto_manifest(names));
-  write_file(*given.output, files.size() > 1 ? tar_of(files) : files.front().text);
+  write_output(*given.output, files.size() > 1 ? tar_of(files) : files.front().text);
   return {*given.output};
 }
 

@@ -1,0 +1,17 @@
+#include "cli/io/rehearsal.h"
+
+namespace penstock {
+namespace {
+
+thread_local bool is_rehearsing = false;
+
+}  // namespace
+
+Rehearsal::Rehearsal() { is_rehearsing = true; }
+Rehearsal::~Rehearsal() { is_rehearsing = false; }
+
+void work_begins() {
+  if (is_rehearsing) throw NothingToRefuse{};
+}
+
+}  // namespace penstock

@@ -1,0 +1,235 @@
+// Only what can be tried is tried: not commands that name files which nobody typed and which are
+// not there ("plan.json" as an example), nor those that have the very error that they should mend.
+#include "cli/options/tried_proposals.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "cli/io/shell_word.h"
+#include "cli/options/proposed_commands.h"
+
+namespace penstock {
+namespace {
+
+constexpr std::string_view kHelp = "\nhelp: ";
+
+std::string_view first_line(std::string_view text) { return text.substr(0, text.find('\n')); }
+
+// Behind the first "help: "; empty where there is none.
+std::string_view help_in(std::string_view message) {
+  const std::size_t at = message.find(kHelp);
+  return at == std::string_view::npos ? std::string_view{} : message.substr(at + kHelp.size());
+}
+
+bool is_among(const Arguments& words, std::string_view word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+bool names_file(std::string_view word) {
+  constexpr std::string_view kEndings[] = {".json", ".csv", ".log",  ".sh",   ".jsonl",
+                                           ".txt",  ".svg", ".toml", ".html", ".yaml"};
+  return std::any_of(std::begin(kEndings), std::end(kEndings),
+                     [word](std::string_view ending) { return word.ends_with(ending); });
+}
+
+// A file as an example: it is read, is not there, and nobody typed it.
+bool names_example(const Arguments& words, const Arguments& typed) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const bool is_written = i > 0 && (words[i - 1] == "-o" || words[i - 1] == "--output");
+    std::error_code error;
+    if (!is_written && names_file(words[i]) && !is_among(typed, words[i]) &&
+        !std::filesystem::exists(words[i], error)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// Two where the option has a value: no file, unless that is proposed as a value, too.
+std::size_t words_of_option(const Arguments& typed, std::size_t at, const Arguments& proposed) {
+  if (at + 1 == typed.size() || typed[at].find('=') != std::string::npos) return 1;
+  const std::string& next = typed[at + 1];
+  std::error_code error;
+  if (next.starts_with('-')) return 1;
+  return is_among(proposed, next) || !std::filesystem::exists(next, error) ? 2 : 1;
+}
+
+// Whether all files of a command are in the other one.
+bool keeps_files(const Arguments& words, const Arguments& of) {
+  return std::all_of(of.begin(), of.end(), [&](const std::string& word) {
+    return !names_file(word) || is_among(words, word);
+  });
+}
+
+// The option that an error is about: "unknown option '--load'", "--layout: ..".
+std::string option_in(std::string_view message) {
+  constexpr std::string_view kUnknown = "unknown option '";
+  if (message.starts_with(kUnknown)) message.remove_prefix(kUnknown.size());
+  if (!message.starts_with('-')) return "";
+  return std::string(message.substr(0, message.find_first_of("': \n")));
+}
+
+// Where an option stands, also as "--gpus=8"; the end where it does not.
+std::size_t place_of(const Arguments& words, const std::string& option) {
+  const auto at = std::find_if(words.begin(), words.end(), [&](const std::string& word) {
+    return word.substr(0, word.find('=')) == option;
+  });
+  return static_cast<std::size_t>(at - words.begin());
+}
+
+void erase_option(Arguments& words, std::size_t at, const Arguments& proposed) {
+  const auto first = words.begin() + static_cast<std::ptrdiff_t>(at);
+  words.erase(first, first + static_cast<std::ptrdiff_t>(words_of_option(words, at, proposed)));
+}
+
+// The command as its help would have it: with other options in place of the one that the error is
+// about, or without it. Empty where the help says neither. What was typed stays where the help
+// proposes it again; an example gives way.
+Arguments as_helped(Arguments words, const std::string& message, const Arguments& typed) {
+  const std::string option = option_in(message);
+  const std::string_view help = help_in(message);
+  const Arguments proposed = proposed_options(help);
+  const std::size_t place = option.empty() ? words.size() : place_of(words, option);
+  const bool is_left_out =
+      message.starts_with("unknown option") && help.starts_with("leave it out");
+  const bool says_how = !proposed.empty() || is_left_out;
+  if (!says_how || place == words.size()) return {};
+  for (std::size_t at = place; at < words.size(); at = place_of(words, option)) {
+    erase_option(words, at, proposed);
+  }
+  bool is_kept = false;
+  for (const std::string& word : proposed) {
+    if (word.starts_with('-')) {
+      const std::size_t known = place_of(words, word);
+      is_kept = known < words.size() && place_of(typed, word) < typed.size();
+      if (!is_kept && known < words.size()) erase_option(words, known, proposed);
+    }
+    if (!is_kept) words.push_back(word);
+  }
+  return words;
+}
+
+class Trial {
+ public:
+  Trial(std::string message, const Arguments& typed, const RefusalOf& refusal_of)
+      : message_(std::move(message)), typed_(typed), refusal_of_(refusal_of) {}
+
+  // Of several commands one that is taken is enough: the others are for other wishes.
+  std::string run() {
+    const std::vector<ProposedCommand> commands = proposed_commands(message_);
+    std::vector<Refused> refused;
+    for (const ProposedCommand& command : commands) {
+      const Tried tried = try_command(command);
+      if (tried.is_taken) return message_;
+      if (tried.refused) refused.push_back(*tried.refused);
+    }
+    // From the end, so that the places of the others stay.
+    std::for_each(refused.rbegin(), refused.rend(), [this](const Refused& one) { mend(one); });
+    if (commands.empty()) try_options();
+    return message_ + next_error_;
+  }
+
+ private:
+  [[nodiscard]] bool can_be_tried(const Arguments& words) const {
+    return !is_among(words, "-") && !names_example(words, typed_);
+  }
+
+  // Nothing when it is taken, is refused for what is known already, or has something twice that the
+  // help may have meant to replace.
+  [[nodiscard]] std::optional<std::string> new_refusal(const Arguments& words) const {
+    auto refusal = refusal_of_(words);
+    if (!refusal) return refusal;
+    const std::string_view line = first_line(*refusal);
+    const bool is_twice =
+        line.find("given twice") != line.npos || line.find("given 2 times") != line.npos;
+    if (is_twice || message_.find(line) != std::string::npos) refusal.reset();
+    return refusal;
+  }
+
+  struct Refused {
+    std::size_t begin, end;  // in the message
+    Arguments words;
+    std::string refusal;
+  };
+  // Neither where it cannot be tried. One that lacks something is taken: many show a part.
+  struct Tried {
+    bool is_taken = false;
+    std::optional<Refused> refused;
+  };
+
+  [[nodiscard]] Tried try_command(const ProposedCommand& command) const {
+    Tried tried;
+    for (const std::size_t length : command.lengths) {
+      Arguments words(command.words.begin(),
+                      command.words.begin() + static_cast<std::ptrdiff_t>(length));
+      if (length < 2 || !can_be_tried(words)) return {};  // a verb alone is only mentioned
+      auto refusal = new_refusal(words);
+      const bool is_part = refusal && first_line(*refusal).ends_with(": missing");
+      if (!refusal || is_part) return {!command.follows, std::nullopt};
+      if (tried.refused) continue;
+      tried.refused =
+          Refused{command.begin, command.ends[length - 1], std::move(words), std::move(*refusal)};
+    }
+    return tried;
+  }
+
+  void mend(const Refused& one) {
+    const Arguments mended = mended_by_help(one.words, one.refusal);
+    if (mended.empty()) return tell(one.refusal);
+    message_.replace(one.begin, one.end - one.begin,
+                     command_of(mended.front(), {mended.begin() + 1, mended.end()}));
+    tell(std::string(first_line(one.refusal)) + "\nhelp: the command above has it right");
+  }
+
+  void try_options() {
+    const Arguments words = as_helped(typed_, message_, typed_);
+    if (words.empty() || !can_be_tried(words)) return;
+    const auto refusal = new_refusal(words);
+    if (refusal && !is_of_value_left_behind(*refusal)) tell(*refusal);
+  }
+
+  // Whether an option has a value is not known of one that there is not.
+  [[nodiscard]] bool is_of_value_left_behind(const std::string& refusal) const {
+    const std::size_t next = place_of(typed_, option_in(message_)) + 1;
+    return next < typed_.size() &&
+           refusal.starts_with('\'' + typed_[next] + "' is one argument too many");
+  }
+
+  // What the help of one refusal after the other leads to, where that is taken.
+  [[nodiscard]] Arguments mended_by_help(Arguments words, std::string refusal) const {
+    constexpr int kMostSteps = 3;
+    for (int step = 0; step < kMostSteps; ++step) {
+      Arguments next = as_helped(words, refusal, typed_);
+      const std::vector<ProposedCommand> commands = proposed_commands(help_in(refusal));
+      if (!commands.empty() && commands.front().lengths.size() == 1) next = commands.front().words;
+      if (next.empty() || next == words || !keeps_files(next, words)) return {};
+      if (!can_be_tried(next)) return {};
+      words = std::move(next);
+      const auto other = refusal_of_(words);
+      if (!other) return words;
+      refusal = *other;
+    }
+    return {};
+  }
+
+  // One further error is enough at a time: that of the first command, which is mended last.
+  void tell(const std::string& error) { next_error_ = "\nerror: " + error; }
+
+  std::string message_;
+  const Arguments& typed_;
+  const RefusalOf& refusal_of_;
+  std::string next_error_;
+};
+
+}  // namespace
+
+std::string with_tried_proposals(std::string message, const Arguments& typed,
+                                 const RefusalOf& refusal_of) {
+  return Trial(std::move(message), typed, refusal_of).run();
+}
+
+}  // namespace penstock
