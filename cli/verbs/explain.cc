@@ -7,6 +7,7 @@
 #include "cli/io/files.h"
 #include "cli/io/plan_question.h"
 #include "cli/io/progress.h"
+#include "cli/io/rehearsal.h"
 #include "cli/options/options.h"
 #include "cli/options/parse.h"
 #include "cli/options/slow_options.h"
@@ -206,6 +207,7 @@ Answer run_explain(const Arguments& arguments, Screen screen) {
   if (!plan.value.flops && asked.why_not.empty()) {
     plan.value.flops = model_flops_of(asked.question, plan.value.plan);
   }
+  work_begins();
   if (why_not_text) {
     return explain_why_not(plan.value, std::move(asked), *why_not_text,
                            chosen == TableFormat::kJson, screen);

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "cli/io/files.h"
+#include "cli/io/rehearsal.h"
 #include "cli/options/contention_options.h"
 #include "cli/options/executor_options.h"
 #include "cli/options/jitter_options.h"
@@ -138,6 +139,7 @@ Answer run_simulate(const Arguments& arguments, Screen screen) {
     contention = contention_of(file, cluster);
     cluster_name = cluster.name;
   }
+  work_begins();
   const Replayed replayed = replay_plan_file(file);
   const std::optional<TrainingCost> training = training_cost(asked, file.plan, replayed.evaluation);
   const int exit = ends(training) ? kYes : kNo;
