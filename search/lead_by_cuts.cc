@@ -22,6 +22,9 @@ namespace {
 constexpr std::size_t kImprovedAtOnce = 4;
 // For as long as the squares of stages sum to no more than this: a replay takes that long.
 constexpr std::int64_t kMostImproved = std::int64_t{1} << 15;
+// One of few stages costs more than its replays. Of 18,723 contenders of 40 random questions on 8
+// to 128 GPUs three led, by 0.1 to 0.3 %, none behind the 200th.
+constexpr std::int64_t kLeastWork = kMostImproved / 256;
 // Of those that are arranged, or have a run-time rule, the stages times the micro-batches.
 constexpr std::int64_t kMostRearranged = std::int64_t{1} << 13;
 
@@ -62,7 +65,8 @@ class CutBudgets {
   // Whether there is enough left of its budget, which it then takes.
   bool take(const Plan& plan) {
     std::int64_t& left = is_arranged(plan) ? rearranged_ : improved_;
-    const std::int64_t work = work_of(plan);
+    const std::int64_t work =
+        is_arranged(plan) ? work_of(plan) : std::max(work_of(plan), kLeastWork);
     if (work > left) return false;
     left -= work;
     return true;
