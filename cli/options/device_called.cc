@@ -342,6 +342,18 @@ DeviceSheet sheet_of(const std::string& name) {
                          hint, joined(names, ", ")));
 }
 
+std::string remark_of_device(const std::string& name) {
+  if (name.ends_with(".json")) return "";
+  const std::string taken = sheet_of(name).name, begin = without_maker(name) + '-';
+  std::vector<std::string> others;
+  for (const DeviceSheet& sheet : shipped_devices()) {
+    if (sheet.name.starts_with(begin) && sheet.name != taken) others.push_back(sheet.name);
+  }
+  if (others.empty()) return "";
+  return fmt::format("note: --device {} was read as {}; there {} {}, too\n", name, taken,
+                     others.size() == 1 ? "is" : "are", joined(others, " and "));
+}
+
 DeviceSheet sheet_in(const ClusterSpec& cluster, const std::optional<std::string>& name,
                      std::string& called) {
   if (!name && cluster.device_types.size() != 1) required(name, "--device", "--device h100-sxm");

@@ -13,6 +13,9 @@ namespace penstock {
 // with the nearest name and all others.
 DeviceSheet sheet_of(const std::string& name);
 
+// A line that begins with "note:" where a short name is that of several, "a100"; or nothing.
+std::string remark_of_device(const std::string& name);
+
 // The device that a cluster calls its own way, which is `called` then; of a cluster of one type
 // also without a name.
 DeviceSheet sheet_in(const ClusterSpec& cluster, const std::optional<std::string>& name,

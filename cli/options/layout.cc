@@ -20,6 +20,24 @@
 namespace penstock {
 namespace {
 
+// The nearest numbers of replicas, and with which of them the batch is divided evenly.
+std::string help_for_replicas(const Layout& layout, int gpus, std::int64_t replica,
+                              int global_batch) {
+  const std::int64_t below = gpus / replica, above = below + 1;
+  const auto words = [replica](std::int64_t data) {
+    return fmt::format("--gpus {} (DP {})", data * replica, data);
+  };
+  if (below == 0) return fmt::format("write {}, or a smaller PP or TP", words(above));
+  const int size = layout.micro_batch_size.value_or(1);
+  const auto is_even = [&](std::int64_t data) { return global_batch % (data * size) == 0; };
+  std::string help = fmt::format("write {} or {}", words(below), words(above));
+  if (global_batch > 0 && is_even(below) != is_even(above)) {
+    help += fmt::format("; gbs = {} is divided evenly with DP {}", global_batch,
+                        is_even(below) ? below : above);
+  }
+  return help;
+}
+
 int data_of(const Layout& layout, const Plan& plan, const LayoutDefaults& defaults,
             std::string_view option) {
   if (!layout.replicas.empty()) {
@@ -34,11 +52,13 @@ int data_of(const Layout& layout, const Plan& plan, const LayoutDefaults& defaul
     return std::max(least_replicas(layout), layout.shards.value_or(1) / plan.context);
   }
   if (defaults.gpus < replica || defaults.gpus % replica != 0) {
-    bad_option(option,
-               fmt::format("TP {}{} x PP {} does not divide {} GPUs", plan.tensor,
-                           plan.context > 1 ? fmt::format(" x CP {}", plan.context) : "",
-                           plan.pipeline, defaults.gpus),
-               "say DP=.. as well");
+    bad_option(
+        option,
+        fmt::format("TP {}{} x PP {} does not divide {} GPUs: a replica takes {}", plan.tensor,
+                    plan.context > 1 ? fmt::format(" x CP {}", plan.context) : "", plan.pipeline,
+                    defaults.gpus, replica),
+        help_for_replicas(layout, static_cast<int>(defaults.gpus), replica,
+                          layout.global_batch.value_or(defaults.global_batch)));
   }
   return static_cast<int>(defaults.gpus / replica);
 }

@@ -42,7 +42,7 @@ bool is_deepspeed_configuration(std::string_view word) {
 std::string gpus_in(const Arguments& words) {
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string name = words[i].substr(0, words[i].find('='));
-    if (name != "--num_gpus" && name != "--num-gpus") continue;
+    if (name != "--num_gpus" && name != "--num-gpus" && name != "--gpus") continue;
     const bool is_one_word = name.size() < words[i].size();
     if (is_one_word) return " --gpus " + words[i].substr(name.size() + 1);
     if (i + 1 < words.size()) return " --gpus " + words[i + 1];
@@ -89,7 +89,7 @@ void refuse_pasted_command(const std::string& usage, const Arguments& arguments)
   const auto launcher = std::find_if_not(words.begin(), words.end(), is_variable);
   if (launcher == words.end() || !is_launcher(*launcher)) return;
   if (is_launch_file_called_so(arguments[0])) return;
-  std::string file, gpus;
+  std::string file, gpus = gpus_in(arguments);  // "check 'torchrun train.py' --gpus 64"
   for (const std::string& word : words) {
     const std::string name = word.substr(word.find('=') + 1);  // "--deepspeed=ds_config.json"
     if (file.empty() && is_script(name)) file = name;
@@ -102,7 +102,8 @@ void refuse_pasted_command(const std::string& usage, const Arguments& arguments)
   if (!file.empty()) {
     throw_bad_input(fmt::format("{}penstock check {}{} judges what is started", what, file, gpus));
   }
-  throw_bad_input(what + "put the whole command into a file: penstock check run.sh judges it");
+  throw_bad_input(what + "put the whole command into a file: penstock check run.sh" + gpus +
+                  " judges it");
 }
 
 }  // namespace penstock

@@ -5,7 +5,9 @@
 #include <fmt/format.h>
 
 #include "cli/io/shell_word.h"
+#include "cli/options/device_called.h"
 #include "cli/options/parse.h"
+#include "cli/reports/remarks_on_question.h"
 
 namespace penstock {
 namespace {
@@ -13,14 +15,17 @@ namespace {
 // Trainers give every replica as many whole micro-batches.
 std::string uneven_words(const Plan& plan) {
   if (plan.is_mixed() || !plan.has_even_batch() || has_equal_micro_batches(plan)) return "";
-  const std::int64_t round = std::int64_t{plan.data} * plan.micro_batch_size;
-  const std::int64_t below = plan.global_batch / round * round;
+  return remark_of_uneven_batch(plan.global_batch, "DP x mbs",
+                                std::int64_t{plan.data} * plan.micro_batch_size);
+}
+
+// The tokens of a sample are what a step takes most of.
+std::string remark_of_length(const SearchOptions& given, const Layout& layout, const Plan& plan) {
+  if (given.sequence_length || layout.sequence_length || !plan.has_even_batch()) return "";
   return fmt::format(
-      "note: gbs = {} is no multiple of DP x mbs = {}: its micro-batches are not all equal, or not "
-      "as many in every replica, which Megatron-LM, torchtitan and DeepSpeed refuse; they take "
-      "gbs = {}\n",
-      plan.global_batch, round,
-      below > 0 ? fmt::format("{} or {}", below, below + round) : std::to_string(round));
+      "note: no seq was given: {0} tokens a sample were taken (the model's longest, at most 8192); "
+      "seq={0} or another number in --layout says it\n",
+      plan.sequence_length);
 }
 
 // A batch alone is no layout; whoever left it out may want the search.
@@ -54,8 +59,12 @@ std::string remark_of_gpus(const SearchOptions& given, const Layout& layout, con
 
 }  // namespace
 
-std::string remarks_on_layout(const SearchOptions& given, const Layout& layout, const Plan& plan) {
-  return remark_of_layout(given, layout, plan) + remark_of_gpus(given, layout, plan) +
+std::string remarks_on_layout(const SearchOptions& given, const Layout& layout, const Plan& plan,
+                              bool is_estimated) {
+  const bool is_named = given.device && !given.cluster;
+  return (is_named ? remark_of_device(*given.device) : "") +
+         (is_estimated ? remark_of_length(given, layout, plan) : "") +
+         remark_of_layout(given, layout, plan) + remark_of_gpus(given, layout, plan) +
          uneven_words(plan);
 }
 

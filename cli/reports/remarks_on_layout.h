@@ -10,7 +10,9 @@
 
 namespace penstock {
 
-// Lines that begin with "note:", or nothing. `plan` is what the layout became.
-std::string remarks_on_layout(const SearchOptions& given, const Layout& layout, const Plan& plan);
+// Lines that begin with "note:", or nothing. `plan` is what the layout became; `is_estimated`: from
+// a config.json, which has no length of its own.
+std::string remarks_on_layout(const SearchOptions& given, const Layout& layout, const Plan& plan,
+                              bool is_estimated);
 
 }  // namespace penstock

@@ -11,16 +11,21 @@
 
 #include "cli/io/file_kinds.h"
 #include "cli/io/files.h"
+#include "cli/io/near_files.h"
+#include "cli/io/plan_json.h"
+#include "cli/io/shell_word.h"
 #include "cli/io/text_file.h"
 #include "cli/options/options.h"
 #include "cli/options/parse.h"
 #include "cli/reports/check_file.h"
 #include "cli/reports/check_folder.h"
 #include "cli/verbs/verbs.h"
+#include "core/files/plan_format.h"
 #include "core/values/error.h"
 #include "core/values/json_reader.h"
 #include "report/result_json.h"
 #include "report/screen.h"
+#include "report/words.h"
 #include "trainers/lint/lint.h"
 #include "trainers/lint/lint_text.h"
 #include "trainers/trainer_table.h"
@@ -35,6 +40,24 @@ constexpr const char* kExamples = R"(  penstock check plan.json
   penstock check job
   penstock check ds_config.json --gpus 32 --stages 4 --json
 )";
+
+constexpr const char* kNoYaml =
+    "configurations in YAML (NeMo's, Hydra's) are not read\nhelp: name the script that starts the "
+    "training (Megatron-LM, Megatron-Bridge, verl), a TOML of torchtitan or DeepSpeed's JSON";
+
+bool is_yaml(const std::string& file) { return kind_of_text(file, "").words == "YAML"; }
+
+// Also one that is not there, so that nobody looks for it in vain.
+[[noreturn]] void refuse_yaml(const std::string& file, const LaunchFileOptions& options) {
+  std::error_code failed;
+  Arguments words{"run.sh"};
+  if (options.gpus) words.insert(words.end(), {"--gpus", *options.gpus});
+  const bool is_there = std::filesystem::exists(file, failed);
+  throw Error(is_there ? ErrorKind::kBadInput : ErrorKind::kMissingResource,
+              fmt::format("{}: {}{}: {}", file,
+                          is_there ? "" : "cannot read this file: No such file or directory, and ",
+                          kNoYaml, command_of("check", words)));
+}
 
 // What begins with no { is none of our files; say so before JSON's parser does.
 void require_own(const std::string& text, const std::string& file) {
@@ -52,12 +75,6 @@ void require_own(const std::string& text, const std::string& file) {
                     "the training, or a plan");
   }
   if (text[first] == '{' || text[first] == '[') return;
-  if (kind_of_text(file, "").words == "YAML") {
-    throw_bad_input(file +
-                    ": configurations in YAML are not read\nhelp: name the script that starts the "
-                    "training (Megatron-LM, verl), a TOML of torchtitan or DeepSpeed's JSON; files "
-                    "of Penstock are JSON");
-  }
   throw_bad_input(fmt::format(
       "{}: no plan, profile or cluster file of Penstock, and no launch file of Megatron-LM, "
       "torchtitan, DeepSpeed or verl by its content\nhelp: name the file that starts the training, "
@@ -73,6 +90,18 @@ Answer check_own(const std::string& file, bool json, Screen screen) {
   object.set("file", file);
   object.set("report", to_json(result.report));
   return json_answer(object, exit);
+}
+
+// "check plan.json --gpus 32": what is said of launch files alone.
+std::string remark_on_plan(const std::string& file, const LaunchFileOptions& options) {
+  if (!options.gpus || !is_plan_format(format_of_file(file))) return "";
+  const Plan plan = load_plan(file).value.plan;
+  if (std::to_string(plan.devices()) == *options.gpus) return "";
+  return fmt::format(
+      "note: {} takes {}, not {}: --gpus is for launch files; {} writes one of this plan, and "
+      "penstock plan ... --gpus {} plans for another number\n",
+      file, count_of(plan.devices(), "GPU"), *options.gpus,
+      command_of("export", {file, "--to", "megatron", "-o", "job"}), *options.gpus);
 }
 
 Answer check_launch(const std::string& file, const std::string& text, const TrainerRow& trainer,
@@ -205,15 +234,19 @@ Answer run_check(const Arguments& arguments, Screen screen) {
     if (exit_zero && answer.exit == kNo) answer.exit = kYes;
     return answer;
   }
+  if (is_yaml(file) && !std::filesystem::exists(file, failed)) refuse_yaml(file, launch);
   const std::string text = load_text(
       file, "name a launch script, a trainer's configuration or a plan, or a folder of these");
   if (launch.as && !own_format_in(text).empty()) {
     bad_option("--as", fmt::format("{} is a file of Penstock", file), "leave --as out");
   }
+  // No trainer's by its content, whatever --as says.
+  if (is_yaml(file) && trainer_of({}, text, file) == nullptr) refuse_yaml(file, launch);
   const TrainerRow* trainer = trainer_of(launch, text, file);
   if (trainer == nullptr) require_own(text, file);
   Answer answer = trainer != nullptr ? check_launch(file, text, *trainer, launch, format, screen)
                                      : check_own(file, format == "json", screen);
+  if (trainer == nullptr && answer.exit == kYes) answer.remark = remark_on_plan(file, launch);
   if (exit_zero && answer.exit == kNo) answer.exit = kYes;
   return answer;
 }

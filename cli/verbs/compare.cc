@@ -21,6 +21,7 @@
 #include "cli/options/table_format.h"
 #include "cli/options/training_cost_options.h"
 #include "cli/options/wrong_values.h"
+#include "cli/reports/remarks_on_question.h"
 #include "cli/verbs/verbs.h"
 #include "report/comparison.h"
 #include "report/flat_table.h"
@@ -378,6 +379,12 @@ Answer table_of(const Compared& compared, TableFormat format, int exit, Screen s
   return {comparison_rows(compared.variants).markdown(), exit, reasons};
 }
 
+Varied varied_in(const std::vector<Axis>& axes) {
+  Varied varied;
+  for (const Axis& axis : axes) varied.emplace_back(axis.key, axis.values);
+  return varied;
+}
+
 // The price of every row, unless the rows differ in it.
 void set_price(const TrainingCostOptions& training, const std::vector<Axis>& axes,
                std::vector<Question>& questions) {
@@ -453,7 +460,9 @@ Answer run_compare(const Arguments& arguments, Screen screen) {
   if (format.is_table()) return table_of(compared, chosen, exit, screen);
   const Question& first = questions.front();
   if (chosen == TableFormat::kJson) return json_answer(json_of(first, compared), exit);
-  return report_answer(text_of(first, asker.rows_differ(), compared, screen), exit);
+  Answer answer = report_answer(text_of(first, asker.rows_differ(), compared, screen), exit);
+  answer.remark = remarks_on_rows(given, varied_in(axes), first.request, compared.variants);
+  return answer;
 }
 
 }  // namespace penstock

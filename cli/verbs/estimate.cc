@@ -11,10 +11,12 @@
 
 #include "cli/io/files.h"
 #include "cli/io/write_output.h"
+#include "cli/options/device_called.h"
 #include "cli/options/model_input.h"
 #include "cli/options/options.h"
 #include "cli/options/parse.h"
 #include "cli/options/table_format.h"
+#include "cli/options/whole_command.h"
 #include "cli/reports/published_runs.h"
 #include "cli/verbs/verbs.h"
 #include "core/files/format.h"
@@ -114,6 +116,18 @@ std::string next_step(const Given& given) {
   return out;
 }
 
+// GPUs count for the cluster alone, which whoever names them may want a plan for.
+std::string remarks_on(const Given& given) {
+  const std::string device = given.device ? remark_of_device(*given.device) : "";
+  if (!given.gpus || given.cluster_output) return device;
+  Arguments words{given.file, "--gpus", *given.gpus};
+  if (given.device) words.insert(words.begin() + 1, {"--device", *given.device});
+  return device + fmt::format(
+                      "note: --gpus {} is not used: an estimate is of one device; {} looks for the "
+                      "best layout\n",
+                      *given.gpus, whole_command("plan", words));
+}
+
 Answer estimate(const Given& given, Screen screen) {
   const Loaded<Json> config = load_json(given.file);
   if (format_of(config.value).starts_with("penstock.profile/")) {
@@ -151,7 +165,9 @@ Answer estimate(const Given& given, Screen screen) {
     json.set("model", estimated.model.name).set("estimated", to_json(estimated));
     return json_answer(json);
   }
-  return report_answer(text_of(estimated, screen) + next_step(given));
+  Answer answer = report_answer(text_of(estimated, screen) + next_step(given));
+  answer.remark = remarks_on(given);
+  return answer;
 }
 
 EfficiencyCase read_case(JsonReader object) {

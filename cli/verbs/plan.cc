@@ -30,6 +30,7 @@
 #include "cli/reports/book_of_plans.h"
 #include "cli/reports/large_plans.h"
 #include "cli/reports/offload_remedy.h"
+#include "cli/reports/remarks_on_question.h"
 #include "cli/reports/spilled_answer.h"
 #include "cli/verbs/verbs.h"
 #include "core/values/error.h"
@@ -441,6 +442,8 @@ Answer run_plan(const Arguments& arguments, Screen screen) {
   if (!result.best.empty()) {
     question.request.sequence_length = result.best.front().plan.sequence_length;
   }
+  const std::string remarks =
+      remarks_on_question(given, question.request) + remark_of_tokens(asked, question.request);
   Winner winner = winner_of(question, result, other, asked, is_short);
   const int exit = exit_of(result, winner);
   const bool writes = output && !result.best.empty();
@@ -486,7 +489,7 @@ Answer run_plan(const Arguments& arguments, Screen screen) {
     about.faster_otherwise = gain;
     about.shows_all_plans = given.top.has_value();
     Answer answer = report_answer(plan_answer(result, about), exit);
-    answer.remark = remark_of_tokens(asked, question.request);
+    answer.remark = remarks;
     return answer;
   }
   std::string text = report_of(question, result, winner, screen) + missing;
@@ -496,7 +499,7 @@ Answer run_plan(const Arguments& arguments, Screen screen) {
         fmt::format("\nPlan 1 is in {}; next: penstock explain {}\n", *output, shell_word(*output));
   }
   Answer answer = report_answer(text, exit);
-  answer.remark = remark_of_tokens(asked, question.request);
+  answer.remark = remarks;
   return answer;
 }
 

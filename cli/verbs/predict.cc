@@ -458,7 +458,8 @@ Answer run_predict(const Arguments& arguments, Screen screen) {
   }
   if (output) report += fmt::format("\n{} holds it; next: penstock explain {}\n", *output, *output);
   Answer answer = report_answer(report, exit);
-  answer.remark = remarks_on_layout(given, layout, asked.plan);
+  const bool is_estimated = asked.question.estimated.has_value();
+  answer.remark = remarks_on_layout(given, layout, asked.plan, is_estimated);
   return answer;
 }
 

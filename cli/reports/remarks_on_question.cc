@@ -1,0 +1,144 @@
+#include "cli/reports/remarks_on_question.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include <fmt/format.h>
+
+#include "cli/options/device_called.h"
+#include "cli/options/field_words.h"
+#include "report/words.h"
+
+namespace penstock {
+namespace {
+
+// "1, 2 and 4"
+std::string listed(std::vector<std::string> words, std::string_view last) {
+  if (words.size() < 2) return joined(words, "");
+  const std::string end = words.back();
+  words.pop_back();
+  return fmt::format("{} {} {}", joined(words, ", "), last, end);
+}
+
+// 0 of what is no number.
+int number_in(const std::string& text) {
+  int number = 0;
+  const auto result = std::from_chars(text.data(), text.data() + text.size(), number);
+  return result.ec == std::errc() && result.ptr == text.data() + text.size() ? number : 0;
+}
+
+// A degree that `gpus` is divided by, in the order of layouts.
+bool divides_gpus(std::string_view key) {
+  constexpr std::array<std::string_view, 4> kDegrees{"T", "C", "P", "D"};
+  return std::find(kDegrees.begin(), kDegrees.end(), key) != kDegrees.end();
+}
+
+bool is_varied(const Varied& varied, std::string_view key) {
+  return std::any_of(varied.begin(), varied.end(),
+                     [&](const auto& axis) { return axis.first == key; });
+}
+
+std::string divisors_of(int number) {
+  constexpr std::size_t kMostListed = 10;
+  std::vector<std::string> divisors;
+  for (int each = 1; each <= number; ++each) {
+    if (number % each == 0) divisors.push_back(std::to_string(each));
+  }
+  return divisors.size() > kMostListed ? fmt::format("a divisor of {}", number)
+                                       : listed(divisors, "or");
+}
+
+// The most GPUs of the rows in which `key` is `value`; 0 where none has a plan.
+int most_used(const std::vector<Variant>& rows, const std::string& key, const std::string& value) {
+  int most = 0;
+  for (const Variant& row : rows) {
+    const bool is_of_it = std::find(row.settings.begin(), row.settings.end(),
+                                    std::pair(key, value)) != row.settings.end();
+    if (is_of_it && row.best) most = std::max(most, row.best->plan.devices());
+  }
+  return most;
+}
+
+// "--vary PP=3,5,7" of 32 GPUs.
+std::string remark_of_degree(const std::string& key, const std::vector<std::string>& values,
+                             int gpus, const std::vector<Variant>& rows) {
+  std::vector<std::string> bad, used;
+  for (const std::string& value : values) {
+    const int degree = number_in(value), most = most_used(rows, key, value);
+    if (degree == 0 || gpus % degree == 0 || most == 0) continue;
+    bad.push_back(value);
+    used.push_back(std::to_string(most));
+  }
+  if (bad.empty()) return "";
+  const std::string word = field_word(key);
+  return fmt::format("note: {} = {} {} not divide {} GPUs: {} {} of them; {} = {} can use all\n",
+                     word, listed(bad, "and"), bad.size() == 1 ? "does" : "do", gpus,
+                     bad.size() == 1 ? "its row uses" : "their rows use", listed(used, "and"), word,
+                     divisors_of(gpus));
+}
+
+std::string remark_of_name(const SearchOptions& given) {
+  return given.device && !given.cluster ? remark_of_device(*given.device) : "";
+}
+
+bool is_uneven(const Variant& row) {
+  if (!row.best || row.best->plan.is_mixed() || !row.best->plan.has_even_batch()) return false;
+  return !has_equal_micro_batches(row.best->plan);
+}
+
+// Where a degree was asked for, and the batch is not divided by what became of it.
+std::string remark_of_uneven_rows(const std::vector<Variant>& rows) {
+  std::vector<std::string> numbers, rounds;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (!is_uneven(rows[i])) continue;
+    const Plan& plan = rows[i].best->plan;
+    numbers.push_back(std::to_string(i + 1));
+    rounds.push_back(std::to_string(std::int64_t{plan.data} * plan.micro_batch_size));
+  }
+  if (numbers.empty()) return "";
+  return fmt::format(
+      "note: in row{} {} the batch is no multiple of DP x mbs = {}, which Megatron-LM, torchtitan "
+      "and DeepSpeed refuse; --for megatron plans only what that trainer runs\n",
+      numbers.size() == 1 ? "" : "s", listed(numbers, "and"), listed(rounds, "and"));
+}
+
+}  // namespace
+
+std::string remark_of_uneven_batch(int global_batch, std::string_view what, std::int64_t round) {
+  const std::int64_t below = global_batch / round * round;
+  return fmt::format(
+      "note: gbs = {} is no multiple of {} = {}: its micro-batches are not all equal, or not as "
+      "many in every replica, which Megatron-LM, torchtitan and DeepSpeed refuse; they take gbs = "
+      "{}\n",
+      global_batch, what, round,
+      below > 0 ? fmt::format("{} or {}", below, below + round) : std::to_string(round));
+}
+
+std::string remarks_on_question(const SearchOptions& given, const SearchRequest& request) {
+  const std::string remarks = remark_of_name(given);
+  const Pins& pins = request.pins;
+  const std::int64_t round =
+      std::int64_t{pins.micro_batch_size.value_or(1)} * pins.data.value_or(1);
+  if (request.trainer != nullptr || request.global_batch % round == 0) return remarks;
+  return remarks + remark_of_uneven_batch(request.global_batch,
+                                          !pins.data              ? "mbs"
+                                          : pins.micro_batch_size ? "DP x mbs"
+                                                                  : "DP",
+                                          round);
+}
+
+std::string remarks_on_rows(const SearchOptions& given, const Varied& varied,
+                            const SearchRequest& request, const std::vector<Variant>& rows) {
+  std::string remarks = remark_of_name(given);
+  bool has_degree = is_varied(varied, "b") || !given.pins.empty();
+  for (const auto& [key, values] : varied) {
+    if (!divides_gpus(key)) continue;
+    has_degree = true;
+    if (!is_varied(varied, "gpus")) remarks += remark_of_degree(key, values, request.gpus, rows);
+  }
+  const bool is_of_trainer = request.trainer != nullptr || is_varied(varied, "for");
+  return has_degree && !is_of_trainer ? remarks + remark_of_uneven_rows(rows) : remarks;
+}
+
+}  // namespace penstock

@@ -1,0 +1,28 @@
+// What is answered as it was asked, and may not have been meant so, of searches: degrees that leave
+// GPUs over, a batch that micro-batches do not divide, a name that several devices have.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cli/options/search_options.h"
+#include "report/comparison.h"
+#include "search/best_plans.h"
+
+namespace penstock {
+
+// Each returns lines that begin with "note:", or nothing.
+
+// `what`, "DP x mbs", is `round` samples, of which the batch is no multiple.
+std::string remark_of_uneven_batch(int global_batch, std::string_view what, std::int64_t round);
+std::string remarks_on_question(const SearchOptions& given, const SearchRequest& request);
+
+// What varies in a comparison: "P" and its values.
+using Varied = std::vector<std::pair<std::string, std::vector<std::string>>>;
+std::string remarks_on_rows(const SearchOptions& given, const Varied& varied,
+                            const SearchRequest& request, const std::vector<Variant>& rows);
+
+}  // namespace penstock
