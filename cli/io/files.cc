@@ -345,9 +345,17 @@ void require_page_name(const std::string& output) {
         ".doc", ".docx", ".odt",   ".rtf",  ".tex",  ".ppt",  ".pptx",
         ".xls", ".xlsx", ".ipynb", ".jpg",  ".jpeg", ".yaml", ".xml"}) {
     if (!output.ends_with(end)) continue;
+    const std::string stem = output.substr(0, output.size() - end.size());
+    const bool is_picture = end == ".svg" || end == ".png" || end == ".jpg" || end == ".jpeg";
     bad_option("--output", fmt::format("a report is one HTML page, and {} is not", output),
-               "write -o report.html, and print it to a PDF in a browser; --json prints the "
-               "figures; penstock trace PLAN -o step.svg draws a step");
+               is_picture
+                   ? fmt::format("a picture of the step is penstock trace plan.json -o {0}.svg "
+                                 "(or {0}.png); a page is -o {0}.html",
+                                 stem)
+                   : fmt::format("write -o {}.html, and print it to a PDF in a browser; --json "
+                                 "prints the figures; penstock trace PLAN -o step.svg draws a "
+                                 "step",
+                                 stem));
   }
   if (output.ends_with('/')) {
     bad_option("--output", fmt::format("{} is a folder, and a report is one HTML page", output),

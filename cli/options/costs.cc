@@ -45,14 +45,16 @@ std::string without_blank(std::string text) {
   return text;
 }
 
-// "I=5ms,W=5ms" of a B of 10 ms, to the nanosecond.
+// As it is typed, to the nanosecond.
+std::string exact(Duration time) {
+  std::string text = without_blank(to_text(time));
+  if (parse_duration(text) == time) return text;
+  const std::string in_ms = fmt::format("{}ms", static_cast<double>(time.count()) / 1e6);
+  return parse_duration(in_ms) == time ? in_ms : fmt::format("{}ns", time.count());
+}
+
+// "I=5ms,W=5ms" of a B of 10 ms.
 std::string in_halves(Duration backward) {
-  const auto exact = [](Duration time) {
-    std::string text = without_blank(to_text(time));
-    if (parse_duration(text) == time) return text;
-    const std::string in_ms = fmt::format("{}ms", static_cast<double>(time.count()) / 1e6);
-    return parse_duration(in_ms) == time ? in_ms : fmt::format("{}ns", time.count());
-  };
   const Duration half = backward / 2;
   return fmt::format("I={},W={}", exact(half), exact(backward - half));
 }
@@ -301,7 +303,32 @@ void refuse_complaint(const Complaint& complaint, const char* example) {
              fmt::format("{}, for example {}", complaint.help, is_both ? kSplitExample : example));
 }
 
-// B beside I or W, with or without units. Papers write B for the input gradient alone.
+// "10" is 10 ms where others have no unit either.
+Duration time_typed(const std::string& value) {
+  return parse_duration(value).value_or(parse_duration(value + "ms").value_or(Duration{}));
+}
+
+// The pairs with B as the half that is missing: what is left of it without the other; empty where
+// nothing is left.
+std::string with_other_half(const KeyValues& pairs, std::string_view missing) {
+  Duration whole{}, half{};
+  for (const auto& [typed, value] : pairs) {
+    const std::string key = cost_called(typed);
+    if (key == "B") whole = time_typed(value);
+    if (key == "I" || key == "W") half = time_typed(value);
+  }
+  if (whole <= half) return "";
+  std::vector<std::string> words;
+  for (const auto& [typed, value] : pairs) {
+    const std::string key = cost_called(typed);
+    words.push_back(key == "B" ? fmt::format("{}={}", missing, exact(whole - half))
+                               : fmt::format("{}={}", key, exact(time_typed(value))));
+  }
+  return joined(words, ",");
+}
+
+// B beside I or W, with or without units. Papers write B for the input gradient alone, DeepSeek for
+// the whole backward.
 void refuse_both_backwards(const KeyValues& pairs, bool split, const char* example) {
   Given given;
   given.forward = Duration{};
@@ -317,12 +344,17 @@ void refuse_both_backwards(const KeyValues& pairs, bool split, const char* examp
   }
   if (!given.fused_backward || !(given.input_gradient || given.weight_gradient)) return;
   const Complaint complaint = complaint_about(given, split);
+  const bool are_both = given.input_gradient && given.weight_gradient;
+  const std::string divided =
+      are_both ? "" : with_other_half(pairs, given.input_gradient ? "W" : "I");
   if (!given.input_gradient) {
     bad_option("--cost", complaint.what,
                fmt::format("where B is the input gradient alone, write I for it: --cost {}; where "
                            "it is the whole backward, {}",
-                           joined(with_input_gradient, ","), complaint.help));
+                           joined(with_input_gradient, ","),
+                           divided.empty() ? complaint.help : "I is B - W: --cost " + divided));
   }
+  if (!divided.empty()) bad_option("--cost", complaint.what, "W is B - I: --cost " + divided);
   refuse_complaint(complaint, example);
 }
 

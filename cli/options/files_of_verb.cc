@@ -164,6 +164,14 @@ std::string help_for_plan_verb(std::string_view verb, const TypedFiles& files,
     words.insert(words.begin(), files.models[0]);
     return help_for_plan_first(verb, words);
   }
+  if (verb == "validate" && !files.logs.empty()) {
+    const Arguments made =
+        with_taken("predict", {"config.json"}, arguments);  // the layout that ran
+    return fmt::format(
+        "the log of a run comes after its plan: {}; of a job that runs by a layout of its own the "
+        "plan is what {} -o plan.json writes",
+        command_of("validate", {"plan.json", files.logs[0]}), whole_command("predict", made));
+  }
   constexpr std::string_view kPlan = "a plan is what penstock plan ... -o plan.json writes";
   if (!files.logs.empty()) {
     const bool has_run = verb == "trace" || verb == "report";

@@ -392,6 +392,8 @@ Layout parse_layout(std::string_view option, std::string_view text) {
         bad_option(option, fmt::format("'{}' is not KEY=VALUE", word.substr(0, 60)),
                    fmt::format("write {} \"{}\"", option, joined(all, " ")));
       }
+      if (word.find_first_not_of("0123456789") == std::string::npos)
+        refuse_second_value(option, text, word);
       if (equals == std::string::npos) refuse_elsewhere(option, word, "");
       bad_option(option, fmt::format("'{}' is not KEY=VALUE", word.substr(0, 60)),
                  "write for example \"TP=4 PP=8 DP=2 mbs=1 gbs=128\"");

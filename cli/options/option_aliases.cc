@@ -18,6 +18,7 @@
 #include "cli/options/option_readings.h"
 #include "cli/options/parse.h"
 #include "cli/options/unread_options.h"
+#include "cli/options/whole_command.h"
 #include "core/values/error.h"
 
 namespace penstock {
@@ -133,6 +134,9 @@ std::string help_without_value(const std::string& name, const std::string& own,
                              : key == "sequence-length" ? "4096"
                                                         : "2";
   constexpr const char* kEmpty = "; if a shell variable stands in its place, it is empty";
+  if (own == "--csv") {
+    return option_shown(*row) + "; a table of the figures is --format csv";
+  }
   if (name == own) {  // "-P"
     return name + option_shown(*row).substr(row->names.back().size()) + kEmpty;
   }
@@ -158,6 +162,30 @@ std::string command_of_another(const Arguments& arguments, const std::vector<Unr
     names.push_back(each.name);
   }
   return command_of_able_verb(arguments, names, asked);
+}
+
+// "explain PP=8,DP=8 --why-not": pairs that stand before the option of pairs, in the command that
+// is meant; empty where none do.
+std::string command_with_value(const Arguments& words, const std::string& name,
+                               const Asked& asked) {
+  const std::vector<OptionRow>& rows = asked.index().rows();
+  const auto row = std::find_if(rows.begin(), rows.end(), [&name](const OptionRow& each) {
+    return std::find(each.names.begin(), each.names.end(), name) != each.names.end();
+  });
+  if (row == rows.end() || row->value_name.find('=') == std::string::npos) return "";
+  std::error_code error;
+  for (auto word = words.begin(); word != words.end(); ++word) {
+    const bool is_value = word != words.begin() && takes_value(*(word - 1), asked.index());
+    const bool is_pair = !word->starts_with('-') && word->find('=') != std::string::npos &&
+                         word->find('/') == std::string::npos;
+    if (is_value || !is_pair || std::filesystem::exists(*word, error)) continue;
+    Arguments meant = words;
+    meant.erase(meant.begin() + (word - words.begin()));
+    meant.insert(meant.end(), {name, *word});
+    const std::string& usage = asked.index().usage();
+    return whole_command(usage.substr(0, usage.find(' ')), meant);
+  }
+  return "";
 }
 
 }  // namespace
@@ -244,7 +272,11 @@ Arguments in_own_options(const Arguments& arguments, const std::vector<std::stri
     i += takes_next ? 1 : 0;
   }
   for (const auto& [name, help] : lacking) {
-    if (unread.empty() && lacking.size() == 1) bad_option(name, "needs a value", help);
+    if (unread.empty() && lacking.size() == 1) {
+      const std::string command = command_with_value(out, name, asked);
+      bad_option(name, "needs a value",
+                 command.empty() ? help : "its value comes behind it: " + command);
+    }
     unread.push_back({name, "", "it needs a value: " + help, out.size(), false, nullptr});
   }
   if (!unread.empty()) {

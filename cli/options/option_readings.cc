@@ -11,6 +11,7 @@
 #include "cli/io/file_kinds.h"
 #include "cli/options/field_words.h"
 #include "cli/options/longest_name.h"
+#include "cli/options/parse.h"
 #include "cli/options/schedule_spelled.h"
 #include "core/values/units.h"
 
@@ -136,6 +137,8 @@ class Readings {
     add_model_file();
     // Of other names only those of the verb's own options: what is in the file says more.
     if (asked_.has("--pin") && is_launch_file(value_)) return add_other_names();
+    add_why();
+    add_table();
     add_own_remarks();
     add_cost();
     add_direct();
@@ -217,6 +220,30 @@ class Readings {
           });
       if (is_meant) say(kOwnRemark, with_value(remark.help, value_));
     }
+  }
+
+  // "--why PP=8" and "--why zb-h1" of a plan: why it is not so.
+  void add_why() {
+    constexpr std::array<std::string_view, 4> kWhy{"why", "reason", "reasons", "why-no"};
+    if (!asked_.has("--why-not") || !holds(kWhy, word_) || value_.empty()) return;
+    const bool are_pairs = value_.find('=') != std::string::npos;
+    const std::string pair = are_pairs ? value_ : pair_called(value_);
+    if (pair.empty()) return;
+    say(kOwnRemark,
+        fmt::format("write --why-not {}, which compares the plan with the best one that "
+                    "has it",
+                    pair));
+  }
+
+  // "--csv out.csv" where tables go to stdout.
+  void add_table() {
+    constexpr std::array<std::string_view, 5> kTables{"csv", "markdown", "md", "tsv", "table"};
+    const bool is_table = holds(kTables, word_) && asked_.has("--format");
+    const bool is_file = value_.ends_with(".csv") || value_.ends_with(".md") ||
+                         value_.ends_with(".tsv") || value_.ends_with(".txt");
+    if (!is_table || !is_file || asked_.has("--csv")) return;
+    say(kOwnRemark, fmt::format("a table goes to stdout: write --format {} > {}",
+                                value_.ends_with(".md") ? "markdown" : "csv", value_));
   }
 
   // -F 10ms of a schedule; B and W are no batch and no width there.

@@ -188,8 +188,15 @@ std::optional<std::string> Options::parse(const Arguments& typed, Screen screen)
     if (entry.text != nullptr) *entry.text = results[0];
     if (entry.optional == nullptr || results.empty()) continue;
     if (results.size() > 1) {
-      bad_option(spaced(entry.names), fmt::format("given {} times", results.size()),
-                 help_for_repeated(entry.names, entry.value_name, results));
+      const std::string other = other_name_of(entry.names, typed);
+      bad_option(spaced(entry.names),
+                 fmt::format("given {} times{}", results.size(),
+                             other.empty() ? "" : ", of which one is called " + other),
+                 help_for_repeated(entry.names, entry.value_name, results) +
+                     (other.starts_with("--device") &&
+                              std::find(own.begin(), own.end(), "--device") == own.end()
+                          ? "; --device NAME is the kind of GPU, for example --device h100-sxm"
+                          : ""));
     }
     *entry.optional = results[0];
   }

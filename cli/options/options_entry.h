@@ -30,6 +30,8 @@ void refuse_other_file(const std::string& usage, const Arguments& arguments);
 // is there and belongs to another verb, or behind a plan.
 void refuse_file_as_tool(const std::string& usage, const Arguments& arguments);
 void refuse_file_of_other_verb(const std::string& verb, const Arguments& arguments);
+// That part of it in verb_without_file.cc: what was typed belongs into a file, or writes one.
+void refuse_verb_without_file(const std::string& verb, const Arguments& arguments);
 // Of a trainer's script where a verb with these options has no place for it.
 std::string help_for_launch_file(const std::string& path, const std::vector<std::string>& known);
 

@@ -1,11 +1,8 @@
 // A file of another kind in the first place: what it is, and the command that was probably meant,
 // with the options that were typed.
 #include <algorithm>
-#include <charconv>
-#include <cstdint>
 #include <filesystem>
 #include <initializer_list>
-#include <limits>
 #include <sstream>
 #include <string_view>
 #include <system_error>
@@ -21,11 +18,13 @@
 #include "cli/options/field_words.h"
 #include "cli/options/files_of_verb.h"
 #include "cli/options/options_entry.h"
+#include "cli/options/plan_made.h"
 #include "cli/options/typed_files.h"
 #include "cli/options/whole_command.h"
 #include "core/files/format.h"
 #include "core/files/plan_format.h"
 #include "core/values/error.h"
+#include "core/values/units.h"
 
 namespace penstock {
 namespace {
@@ -68,10 +67,10 @@ bool has_batch(const Arguments& read) {
 // `words` with a batch, and "..." where what the verb needs as well is not there.
 std::string complete_command(const std::string& verb, Arguments words, const Arguments& read,
                              const std::string& batch) {
+  const bool lacks_layout = verb == "predict" && value_of(read, {"--layout"}) == nullptr;
   if (!has_batch(read)) {
     words.insert(words.end(), {verb == "predict" ? "--gbs" : "--global-batch", batch});
   }
-  const bool lacks_layout = verb == "predict" && value_of(read, {"--layout"}) == nullptr;
   const bool lacks_settings = verb == "compare" && value_of(read, {"--vary"}) == nullptr;
   return command_of(verb, words) + (lacks_layout || lacks_settings ? " ..." : "");
 }
@@ -123,52 +122,10 @@ std::string command_with_cluster(const std::string& verb, const std::string& mod
   throw_bad_input(what + complete_command(verb, words, *read, "512"));
 }
 
-// What the plan says of its GPUs and its batch; empty texts of one that says nothing.
-struct PlanMade {
-  std::string model, cluster, device, gpus, batch;
-};
-PlanMade made_of(const std::string& path) {
-  const Json json = load_json(path).value;
-  const auto find = [&json](const char* part, const char* key) -> const Json* {
-    const Json* object = json.find(part);
-    return object == nullptr || object->kind() != Json::Kind::kObject ? nullptr : object->find(key);
-  };
-  const auto path_of = [&find](const char* key) -> std::string {
-    const Json* file = find("inputs", key);
-    const bool is_object = file != nullptr && file->kind() == Json::Kind::kObject;
-    const Json* text = is_object ? file->find("path") : nullptr;
-    std::error_code error;
-    const bool is_there = text != nullptr && text->kind() == Json::Kind::kString &&
-                          std::filesystem::exists(text->text(), error);
-    return is_there ? text->text() : "";
-  };
-  PlanMade made{path_of("profile"), path_of("cluster"), "", "", ""};
-  const Json* device = find("cluster", "device");
-  const bool is_one = device != nullptr && device->kind() == Json::Kind::kString &&
-                      device->text().find_first_of(" ,+") == std::string::npos;
-  if (is_one) made.device = device->text();
-  const auto count_of = [&find](const char* key) {
-    const Json* number = find("plan", key);
-    constexpr int kMost = 1 << 20;
-    int count = 0;  // of one that is no number
-    if (number == nullptr) return std::string_view(key) == "context" ? 1 : 0;
-    const std::string& text = number->text();
-    std::from_chars(text.data(), text.data() + text.size(), count);
-    return count > kMost ? 0 : count;
-  };
-  std::int64_t gpus = 1;
-  for (const char* degree : {"pipeline", "data", "tensor", "context"}) {
-    gpus = gpus > std::numeric_limits<int>::max() ? 0 : gpus * count_of(degree);
-  }
-  if (gpus > 0) made.gpus = fmt::format("{}", gpus);
-  if (const int batch = count_of("global_batch"); batch > 0) made.batch = fmt::format("{}", batch);
-  return made;
-}
-
 // The files that a plan was made from, in place of it.
 std::string command_for_its_model(const std::string& verb, Arguments arguments) {
   const auto read = read_by_verb(verb, arguments);
-  const PlanMade made = made_of(arguments.front());
+  const PlanMade made = plan_made(arguments.front());
   if (!read || made.model.empty() || made.gpus.empty() || made.batch.empty()) return "";
   arguments.front() = made.model;
   const bool has_cluster = value_of(*read, {"--cluster"}) != nullptr;
@@ -184,7 +141,29 @@ std::string command_for_its_model(const std::string& verb, Arguments arguments) 
   }
   if (is_profile && !has_cluster && machine.empty()) return "";
   arguments.insert(arguments.begin() + 1, machine.begin(), machine.end());
+  const bool has_layout = value_of(*read, {"--layout"}) != nullptr;
+  if (verb == "predict" && !has_layout && !made.layout.empty()) {
+    arguments.insert(arguments.begin() + 1 + std::ssize(machine), {"--layout", made.layout});
+    return command_of(verb, arguments);
+  }
   return complete_command(verb, arguments, *read, made.batch);
+}
+
+// "validate plan.json step_time=4.61s": one time, and no log.
+void refuse_time_as_run(const std::string& verb, const Arguments& arguments) {
+  if (verb != "validate" || arguments.size() < 2 || arguments[1].starts_with('-')) return;
+  const std::string& word = arguments[1];
+  const std::string time = word.substr(word.find('=') + 1);
+  std::error_code error;
+  if (!parse_duration(time) || std::filesystem::exists(word, error)) return;
+  const std::string command = command_for_its_model("predict", {arguments[0], "--measured", time});
+  throw_bad_input(fmt::format(
+      "'{}' is a time, and the log of a run belongs here\nhelp: {}; {} compares a whole run, step "
+      "by step",
+      word,
+      command.empty() ? "of one time: penstock predict ... --measured " + time
+                      : command + " compares one step that was measured with its prediction",
+      command_of("validate", {arguments[0], "train.log"})));
 }
 
 [[noreturn]] void refuse_plan(const std::string& verb, const Arguments& arguments) {
@@ -329,6 +308,18 @@ void refuse_named_plan(const std::string& verb, const Arguments& arguments) {
                   arguments.front(), whole_command(verb, words)));
 }
 
+// "compare a_plan.json b_plan.json": a page has both, and `compare` a model.
+std::string help_for_plans(const Arguments& arguments) {
+  Arguments plans = plans_or_json(arguments), words = arguments;
+  std::erase_if(words, [&plans](const std::string& word) {
+    return std::find(plans.begin(), plans.end(), word) != plans.end();
+  });
+  if (plans.size() < 2) plans.emplace_back("other.json");
+  return fmt::format("two plans on one page: {}; one model with several settings: {}",
+                     whole_command("report", plans),
+                     whole_command("compare", with_taken("compare", {"config.json"}, words)));
+}
+
 // "predict job/run.sh", "trace train.log", which nobody finds: the name says what it would be.
 void refuse_missing(const std::string& verb, const std::string& takes, const Arguments& arguments) {
   const FileRole role = role_of(arguments.front());
@@ -338,7 +329,8 @@ void refuse_missing(const std::string& verb, const std::string& takes, const Arg
   const std::string_view wanted = takes == "PLAN" ? kPlanFormat : kProfileFormat;
   if (role == FileRole::kScript && !near_file(path, true, false, wanted).empty()) return;
   const bool is_named = role == FileRole::kScript || role == FileRole::kLog;
-  const std::string help = is_named            ? help_for_files(verb, arguments)
+  const std::string help = verb == "compare" && role == FileRole::kPlan ? help_for_plans(arguments)
+                           : is_named          ? help_for_files(verb, arguments)
                            : verb == "explain" ? help_for_word(arguments.front())
                            : verb == "check"   ? help_for_folder(arguments)
                                                : "";
@@ -352,6 +344,7 @@ void refuse_missing(const std::string& verb, const std::string& takes, const Arg
 
 void refuse_other_file(const std::string& usage, const Arguments& arguments) {
   refuse_file_as_tool(usage, arguments);
+  refuse_verb_without_file(usage.substr(0, usage.find(' ')), arguments);
   if (arguments.empty() || arguments[0].starts_with('-')) return;
   const std::string& path = arguments[0];
   refuse_joined(usage.substr(0, usage.find(' ')), arguments);
@@ -362,6 +355,7 @@ void refuse_other_file(const std::string& usage, const Arguments& arguments) {
   if (!std::filesystem::is_regular_file(path, error)) return;
   const std::string verb = usage.substr(0, usage.find(' ')), takes = first_argument(usage),
                     format = format_of_file(path);
+  if (is_plan_format(format)) refuse_time_as_run(verb, arguments);
   refuse_file_of_other_verb(verb, arguments);
   refuse_model_of_other_verb(verb, arguments);
   // "validate train.log --plan plan.json": the right one is there as well.

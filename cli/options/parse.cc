@@ -89,7 +89,39 @@ void refuse_shells_price(std::string_view option, std::string_view text) {
                          option));
 }
 
+// "2048,4096" where one number belongs and several can be compared.
+void refuse_list(std::string_view option, std::string_view text) {
+  constexpr std::array<std::string_view, 4> kCompared{"--gpus", "--global-batch",
+                                                      "--sequence-length", "--layout seq"};
+  const bool is_compared = std::find(kCompared.begin(), kCompared.end(), option) != kCompared.end();
+  const bool is_list = text.find(',') != std::string_view::npos &&
+                       text.find_first_not_of("0123456789,") == std::string_view::npos;
+  if (!is_compared || !is_list || !without_thousands(text, ',').empty()) return;
+  const std::string key(option.substr(option.find_last_of("- ") + 1));
+  bad_option(
+      option, shown(text) + " are several values, and one belongs here",
+      fmt::format("give one; penstock compare ... --vary {}={} plans for each",
+                  option.starts_with("--layout") ? key : std::string(option.substr(2)), text));
+}
+
 }  // namespace
+
+void refuse_second_value(std::string_view option, std::string_view text, std::string_view word) {
+  constexpr std::string_view kBetween = " ,";
+  const std::size_t at = text.find(',' + std::string(word)), equals = text.rfind('=', at);
+  if (at == std::string_view::npos || equals == std::string_view::npos) return;
+  const std::size_t begin = text.find_last_of(kBetween, equals) + 1;
+  const std::size_t end = std::min(text.find_first_not_of("0123456789,", equals + 1), text.size());
+  const std::string_view key = text.substr(begin, equals - begin);
+  std::string_view values = text.substr(equals + 1, end - equals - 1);
+  if (at > end) return;
+  if (end < text.size() && text[end] != ' ') values = values.substr(0, values.rfind(','));
+  bad_option(
+      option, fmt::format("{} is a second value of {}", shown(word), key),
+      fmt::format("one layout is asked about: {}={}; penstock compare ... --vary {}={} plans "
+                  "for each",
+                  key, values.substr(0, values.find(',')), key, values));
+}
 
 void bad_option(std::string_view option, const std::string& what, const std::string& help) {
   throw_bad_input(fmt::format("{}: {}\nhelp: {}", option, what, help));
@@ -120,6 +152,7 @@ int parse_int(std::string_view option, std::string_view text, int least, int mos
       bad_option(option, shown(text) + " is a range, and one number belongs here",
                  "penstock compare takes several values, with commas: --vary gpus=8,16,32");
     }
+    refuse_list(option, text);
     if (are_numbers_apart(text) && takes_list) refuse_blanks(option, text);
     if (are_numbers_apart(text)) {
       const std::string whole = without_thousands(text, ' ');

@@ -44,6 +44,9 @@ double parse_rate(std::string_view option, const std::optional<std::string>& tex
 double parse_share(std::string_view option, const std::optional<std::string>& text,
                    double otherwise);
 
+// Error{kBadInput} where `word` is a further value of a key in `text`: "seq=2048,4096".
+void refuse_second_value(std::string_view option, std::string_view text, std::string_view word);
+
 // "OPTION: WHAT\nhelp: HELP" as Error{kBadInput}.
 [[noreturn]] void bad_option(std::string_view option, const std::string& what,
                              const std::string& help);

@@ -297,7 +297,8 @@ void refuse_device_of_profile(const SearchOptions& options, const ModelProfile& 
   if (is_measured_on(measured, *options.device) || options.command.words.empty()) return;
   const std::string cluster = cluster_with(measured);
   TypedCommand other = options.command;
-  other.words.front() = "config.json";
+  const ShippedModels shipped = shipped_models(profile.name);
+  other.words.front() = shipped.is_it ? shipped.paths : "config.json";
   bad_option("--device",
              fmt::format("{} was measured on {}, and has no times of {}", options.profile,
                          joined(measured, ", "), options.device->substr(0, 60)),

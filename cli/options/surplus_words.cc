@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <charconv>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -663,6 +665,27 @@ std::string help_for_question(const Arguments& own) {
                      command_of("explain", {own[0], "--why-not", "TP=8,PP=4"}));
 }
 
+// "--gpus 8 nodes" of a verb that counts nodes.
+std::string command_with_nodes(const std::string& usage, Arguments own, const std::string& word) {
+  const auto at = std::find(own.begin(), own.end(), word);
+  const bool is_of_gpus = at - own.begin() > 1 && *(at - 2) == "--gpus";
+  if (!is_of_gpus) return "--nodes " + *(at - 1);
+  *(at - 2) = "--nodes";
+  own.erase(at);
+  return whole_command(usage.substr(0, usage.find(' ')), own);
+}
+
+std::string help_for_nodes(const std::string& nodes) {
+  constexpr std::int64_t kUsual = 8, kMost = 1 << 14;
+  std::int64_t count = 0;
+  std::from_chars(nodes.data(), nodes.data() + nodes.size(), count);
+  const bool is_count = count > 0 && count <= kMost;
+  return std::string("--gpus takes the GPUs of all nodes") +
+         (is_count ? fmt::format("; of {} with {} each write --gpus {}", count_of(count, "node"),
+                                 kUsual, count * kUsual)
+                   : "");
+}
+
 // Of words that nothing is known of: the command without them.
 std::string help_for_rest(const std::string& usage, Arguments own, const Arguments& surplus) {
   const std::string verb = usage.substr(0, usage.find(' '));
@@ -722,8 +745,8 @@ std::string Options::help_for_surplus(const Arguments& own, const std::string& w
   if (word == "nodes" || word == "node") {
     const auto at = std::find(own.begin(), own.end(), word);
     if (at != own.begin() && (at - 1)->find_first_not_of("0123456789") == std::string::npos) {
-      if (has("--nodes")) return fmt::format("write --nodes {}", *(at - 1));
-      if (has("--gpus")) return "--gpus takes the GPUs of all nodes";
+      if (has("--nodes")) return "write " + command_with_nodes(usage_, own, word);
+      if (has("--gpus")) return help_for_nodes(*(at - 1));
     }
   }
   if (word.starts_with('/') && !is_there(word) && has(("--" + word.substr(1)).c_str())) {

@@ -5,9 +5,8 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
+#include <charconv>
 #include <sstream>
-#include <system_error>
 
 #include <fmt/format.h>
 
@@ -15,9 +14,10 @@
 #include "cli/io/near_files.h"
 #include "cli/io/shell_word.h"
 #include "cli/options/field_words.h"
+#include "cli/options/number_spellings.h"
 #include "cli/options/parse.h"
+#include "cli/options/typed_files.h"
 #include "core/files/format.h"
-#include "core/files/plan_format.h"
 
 namespace penstock {
 namespace {
@@ -81,10 +81,8 @@ std::string usage_of(const TypedCommand& command) {
   constexpr std::string_view kOr = ", or ";
   const std::size_t parts = command.usage.find(kOr);
   if (parts == std::string::npos) return command.usage;
-  const std::string file = first_file(command);
-  std::error_code error;
-  const bool is_model = !file.empty() && std::filesystem::exists(file, error) &&
-                        !is_plan_format(format_of_file(file));
+  const FileRole role = role_of(first_file(command));
+  const bool is_model = role == FileRole::kModel || role == FileRole::kProfile;
   return is_model ? command.usage.substr(parts + kOr.size()) : command.usage.substr(0, parts);
 }
 
@@ -112,9 +110,49 @@ std::vector<Need> needs_of(const std::string& usage) {
   return needs;
 }
 
-// A layout of 64 GPUs, or of as many as were typed.
+// The value of an option as the verb reads it; empty where it was not typed.
+std::string value_of(const TypedCommand& command, std::string_view option) {
+  const Arguments& said = command.read.empty() ? command.words : command.read;
+  std::string values;  // --layout may stand several times
+  for (std::size_t i = 0; i < said.size(); ++i) {
+    const bool is_it = said[i] == option && i + 1 < said.size();
+    const bool is_joined = said[i].starts_with(std::string(option) + '=');
+    if (!is_it && !is_joined) continue;
+    if (!values.empty()) values += ' ';
+    values += is_it ? said[i + 1] : said[i].substr(option.size() + 1);
+  }
+  return values;
+}
+
+// TP and PP that divide as many GPUs as were typed, and leave replicas.
+std::string degrees_of_gpus(const std::string& typed) {
+  int gpus = 0;
+  std::from_chars(typed.data(), typed.data() + typed.size(), gpus);
+  int tensor = 1, pipeline = 1;
+  while (tensor < 4 && gpus % (tensor * 4) == 0) tensor *= 2;
+  while (pipeline < 8 && gpus % (tensor * pipeline * 4) == 0) pipeline *= 2;
+  return fmt::format("TP={} PP={}", tensor, pipeline);
+}
+
+// A layout of 64 GPUs, or of as many as were typed, with a batch unless that was typed.
 std::string example_of_layout(const TypedCommand& command) {
-  return command.has("--gpus") ? "TP=1 PP=1 mbs=1 gbs=128" : "TP=4 PP=8 DP=2 mbs=1 gbs=128";
+  const std::string layout = value_of(command, "--layout");
+  const bool has_gpus = command.has("--gpus");
+  std::string example =
+      has_gpus ? degrees_of_gpus(value_of(command, "--gpus")) : std::string("TP=4 PP=8 DP=2");
+  if (layout.find("mbs=") == std::string::npos) example += " mbs=1";
+  return layout.find("gbs=") == std::string::npos ? example + " gbs=128" : example;
+}
+
+// "--gbs 512" of `predict` is a part of --layout that says nothing of how a model is divided.
+bool lacks_degrees(const TypedCommand& command) {
+  const std::string layout = value_of(command, "--layout");
+  std::istringstream pairs(layout);
+  for (std::string pair; pairs >> pair;) {
+    const std::string key = key_or_word(pair.substr(0, pair.find('=')));
+    if (key != "global-batch" && key != "sequence-length" && key != "b") return false;
+  }
+  return true;
 }
 
 std::string example_of(const TypedCommand& command, const Need& need) {
@@ -137,12 +175,68 @@ bool is_varied(const TypedCommand& command, std::string_view option) {
 }
 
 bool is_there(const TypedCommand& command, const std::string& option) {
+  if (option == "--layout" && command.has(option) && lacks_degrees(command)) return false;
   if (command.has(option) || is_varied(command, option)) return true;
   const bool is_counted = option == "-P" || option == "-M";  // a list of actions has its own
   if (is_counted && first_file(command).ends_with(".csv")) return true;
   return std::any_of(kInstead.begin(), kInstead.end(), [&](const Instead& row) {
     return row.option == option && command.has(row.other);
   });
+}
+
+// "--schedule 1f1b,zb-h1" and "--pin PP=2,4" where --vary is needed: "schedule=1f1b,zb-h1", or
+// nothing of one value.
+std::string varied_by(const std::string& option, const std::string& value) {
+  constexpr std::array<std::string_view, 14> kVaried{"schedule",
+                                                     "gpus",
+                                                     "global-batch",
+                                                     "sequence-length",
+                                                     "device",
+                                                     "precision",
+                                                     "recompute",
+                                                     "sharding",
+                                                     "T",
+                                                     "P",
+                                                     "D",
+                                                     "V",
+                                                     "C",
+                                                     "b"};
+  const std::size_t equals = value.find('=');
+  const bool is_pin = option == "--pin" && equals != std::string::npos;
+  if (is_pin && value.find('=', equals + 1) != std::string::npos) return "";
+  const std::string key = key_or_word(is_pin ? value.substr(0, equals) : option.substr(2));
+  const std::string values = is_pin ? value.substr(equals + 1) : value;
+  const bool is_number = key != "gpus" && !without_thousands(values, ',').empty();
+  const bool is_known = std::find(kVaried.begin(), kVaried.end(), key) != kVaried.end();
+  if (!is_known || is_number || values.find(',') == std::string::npos) return "";
+  return field_word(key) + '=' + values;
+}
+
+// The command in which what lists values varies.
+TypedCommand with_lists_varied(TypedCommand command) {
+  if (command.usage.find(" --vary ") == std::string::npos || command.has("--vary")) return command;
+  Arguments words, varied;
+  for (std::size_t i = 0; i < command.words.size(); ++i) {
+    const std::string& word = command.words[i];
+    const std::size_t equals = word.find('=');
+    const bool is_option = word.starts_with("--") && word.size() > 2;
+    const bool is_joined = is_option && equals != std::string::npos;
+    const bool has_next = is_option && !is_joined && i + 1 < command.words.size();
+    const std::string setting = is_joined
+                                    ? varied_by(word.substr(0, equals), word.substr(equals + 1))
+                                : has_next ? varied_by(word, command.words[i + 1])
+                                           : "";
+    if (setting.empty()) {
+      words.push_back(word);
+      continue;
+    }
+    varied.insert(varied.end(), {"--vary", setting});
+    i += has_next ? 1 : 0;
+  }
+  command.words = std::move(words);
+  command.words.insert(command.words.end(), varied.begin(), varied.end());
+  if (!command.read.empty()) command.read.insert(command.read.end(), varied.begin(), varied.end());
+  return command;
 }
 
 // The device types that a profile has times for; none of another file.
@@ -177,35 +271,38 @@ bool TypedCommand::has(std::string_view option) const {
 }
 
 std::string TypedCommand::whole() const {
+  const TypedCommand command = with_lists_varied(*this);
+  const Arguments& all = command.words;
   const auto takes_value = [this](const std::string& word) {
+    if (word == "--vary") return true;
     return std::any_of(valued.begin(), valued.end(), [&](const auto& names) {
       return std::find(names.begin(), names.end(), word) != names.end();
     });
   };
   Arguments files, options;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    const bool is_option = words[i].starts_with('-') && words[i].size() > 1;
-    (is_option ? options : files).push_back(words[i]);
-    if (is_option && takes_value(words[i]) && i + 1 < words.size()) options.push_back(words[++i]);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const bool is_option = all[i].starts_with('-') && all[i].size() > 1;
+    (is_option ? options : files).push_back(all[i]);
+    if (is_option && takes_value(all[i]) && i + 1 < all.size()) options.push_back(all[++i]);
   }
-  const std::string line = usage_of(*this);
+  const std::string line = usage_of(command);
   const std::vector<Need> needs = needs_of(line);
   std::size_t typed = 0;
   for (const Need& need : needs) {
-    if (!need.is_option() && ++typed > files.size()) files.push_back(example_of(*this, need));
+    if (!need.is_option() && ++typed > files.size()) files.push_back(example_of(command, need));
   }
   const std::vector<std::string> measured =
       files.empty() ? std::vector<std::string>() : devices_measured(files[0]);
-  if (!measured.empty() && takes_value("--cluster") && !has("--cluster")) {
+  if (!measured.empty() && takes_value("--cluster") && !command.has("--cluster")) {
     const std::string cluster = cluster_with(measured);
     options.insert(options.begin(), {"--cluster", cluster.empty() ? "cluster.json" : cluster});
   }
   for (const Need& need : needs) {
     const bool is_of_cluster = need.name == "--device" || need.name == "--gpus";
-    if (!need.is_option() || is_there(*this, need.name) || (is_of_cluster && !measured.empty())) {
+    if (!need.is_option() || is_there(command, need.name) || (is_of_cluster && !measured.empty())) {
       continue;
     }
-    options.insert(options.end(), {need.name, example_of(*this, need)});
+    options.insert(options.end(), {need.name, example_of(command, need)});
   }
   files.insert(files.end(), options.begin(), options.end());
   return command_of(line.substr(0, line.find(' ')), files);

@@ -76,6 +76,23 @@ std::string Options::help_for_repeated(const std::string& names, const std::stri
   return "keep one of them";
 }
 
+// "--devices 8 --gpus 8": the name of another tool, which was read as this option.
+std::string Options::other_name_of(const std::string& names, const Arguments& typed) const {
+  const std::vector<std::string> own = parse_list("option", names), known = known_names();
+  const std::function<const WordIndex&()> make_index = [this]() -> const WordIndex& {
+    return index();
+  };
+  for (std::size_t i = 0; i < typed.size(); ++i) {
+    const std::string name = typed[i].substr(0, typed[i].find('='));
+    if (!name.starts_with('-') || has(name.c_str())) continue;
+    const std::string value = i + 1 < typed.size() ? typed[i + 1] : "";
+    const MeantOption meant = meant_option(name, value, known, remarks_, make_index);
+    const bool is_it = std::find(own.begin(), own.end(), meant.words.front()) != own.end();
+    if (is_it) return name;
+  }
+  return "";
+}
+
 std::string Options::help_for_value(const std::string& name) const {
   for (const Entry& entry : entries_) {
     const std::vector<std::string> names = parse_list("option", entry.names);

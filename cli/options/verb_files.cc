@@ -159,6 +159,27 @@ void refuse_recording(const std::string& path) {
                   path));
 }
 
+// "trace plan.json --run wandb/output.csv", which is not there.
+void refuse_missing_run(const std::string& verb, const Arguments& arguments) {
+  const auto option = std::find(arguments.begin(), arguments.end(), "--run");
+  if ((verb != "trace" && verb != "report") || arguments.end() - option < 2) return;
+  const std::string run = *(option + 1);
+  std::error_code error;
+  if (run.starts_with('-') || std::filesystem::exists(run, error)) return;
+  Arguments words = arguments;
+  words[static_cast<std::size_t>(option - arguments.begin()) + 1] =
+      run.ends_with(".log") || run.ends_with(".jsonl") ? run : "run.jsonl";
+  if (std::none_of(words.begin(), words.end(), is_output)) {
+    words.insert(words.end(), {"-o", verb == "trace" ? "both.tar" : "report.html"});
+  }
+  throw Error(
+      ErrorKind::kMissingResource,
+      fmt::format("{}: cannot read this file: No such file or directory\nhelp: a run is "
+                  "what penstock train --log run.jsonl --timeline wrote, a trainer's log or "
+                  "a folder of profiler traces (a table, as of W&B, is none): {}",
+                  run, whole_command(verb, words)));
+}
+
 }  // namespace
 
 namespace {
@@ -207,7 +228,10 @@ void refuse_file_of_other_verb(const std::string& verb, const Arguments& argumen
   const auto plan = std::find_if(arguments.begin() + 1, arguments.end(), [](const auto& word) {
     return is_plan_format(format_of_file(word));
   });
-  if (is_plan_format(format)) refuse_other_run(verb, arguments);
+  if (is_plan_format(format)) {
+    refuse_other_run(verb, arguments);
+    refuse_missing_run(verb, arguments);
+  }
   const bool is_log = kind_of_text(path, "").words == "a log" || path.ends_with(".jsonl");
   if ((verb == "trace" || verb == "report") && is_log) {
     throw_bad_input(fmt::format(

@@ -157,7 +157,8 @@ std::vector<Axis> axes_of(const std::vector<std::string>& vary, const SearchOpti
     const std::string lists = lists_in(given);
     bad_option("--vary", "missing",
                lists.empty() ? "add it, for example " + given.command.whole()
-                             : fmt::format("write {} in place of the option", lists));
+                             : fmt::format("write {} in place of the option: {}", lists,
+                                           given.command.whole()));
   }
   std::vector<Axis> axes;
   std::size_t rows = 1;

@@ -149,9 +149,11 @@ Answer run_report(const Arguments& arguments, Screen screen) {
   options.remark({"svg", "png", "picture", "image", "figure", "draw", "plot"},
                  "penstock trace plan.json -o step.svg (or .png) draws the step; a report is a "
                  "page");
-  options.remark({"format", "markdown", "md", "csv", "table", "latex"},
-                 "leave it out: -o report.html writes a page, --json prints its data; tables are "
-                 "those of penstock explain plan.json --format markdown (or csv)");
+  options.remark(
+      {"format", "markdown", "md", "csv", "table", "latex"},
+      "leave it out: -o report.html writes a page, --json prints its data; a picture of the "
+      "step (SVG, PNG) is penstock trace plan.json -o step.svg, tables are those of "
+      "penstock explain plan.json --format markdown (or csv)");
   if (auto help = options.parse(arguments, screen)) return help_answer(*help);
 
   if (!given.json) required(given.output, "-o", given.search.command);

@@ -57,12 +57,16 @@ struct TraceOptions {
     if (format || !output) return;
     if (output->ends_with(".svg")) format = "svg";
     if (output->ends_with(".png")) format = "png";
-    for (const std::string_view end : {".gif", ".jpg", ".jpeg", ".webp", ".bmp", ".eps"}) {
+    for (const std::string_view end :
+         {".gif", ".jpg", ".jpeg", ".webp", ".bmp", ".eps", ".pdf", ".tiff"}) {
       if (!output->ends_with(end)) continue;
+      const std::string stem = output->substr(0, output->size() - end.size());
       bad_option("--output", fmt::format("{} is a format that is not written", end.substr(1)),
-                 "write -o step.svg or -o step.png for a picture, -o step.json for a viewer");
+                 fmt::format("write -o {0}.svg or -o {0}.png for a picture (programs make a PDF of "
+                             "an SVG), -o {0}.json for a viewer",
+                             stem));
     }
-    if (output->ends_with(".html") || output->ends_with(".pdf")) {
+    if (output->ends_with(".html")) {
       bad_option("--output", fmt::format("a trace is no page, and {} is one", *output),
                  "write -o step.json or -o step.svg; penstock report plan.json -o report.html "
                  "writes a page");

@@ -86,6 +86,20 @@ std::string number_typed(const Arguments& words) {
   return "64";
 }
 
+// Pictures and pages that are not written, as one that is: "step.pdf" as "step.svg".
+void draw_as_svg(Arguments& words) {
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    const bool is_named = words[i - 1] == "-o" || words[i - 1] == "--output";
+    const std::size_t dot = words[i].rfind('.');
+    if (!is_named || dot == std::string::npos) continue;
+    for (const std::string_view end :
+         {".pdf", ".jpg", ".jpeg", ".gif", ".eps", ".webp", ".bmp", ".html", ".tiff"}) {
+      if (std::string_view(words[i]).substr(dot) == end)
+        words[i] = words[i].substr(0, dot) + ".svg";
+    }
+  }
+}
+
 // "3.12s" of "--step-time 3.12s".
 std::string time_typed(const Arguments& words) {
   for (const std::string& word : words) {
@@ -143,10 +157,19 @@ std::string put_for(std::string_view place, const Typed& typed) {
     return find_trainer(trainer) == nullptr ? "deepspeed" : trainer;
   }
   if (place == "drawing") {
-    const Arguments words =
-        with_taken("trace", {first_or(typed.files.plans, "plan.json")}, typed.words);
+    Arguments words = with_taken("trace", {first_or(typed.files.plans, "plan.json")}, typed.words);
+    draw_as_svg(words);
     const bool is_named = std::find(words.begin(), words.end(), "-o") != words.end();
     return whole_command("trace", words) + (is_named ? "" : " -o step.svg");
+  }
+  if (place == "measuring") {
+    const bool is_said = std::any_of(typed.words.begin(), typed.words.end(), [](const auto& word) {
+      return word.starts_with("--measured");
+    });
+    Arguments words{first_or(typed.files.models, "config.json")};
+    words = with_taken("predict", std::move(words), typed.words);
+    if (!is_said) words.insert(words.end(), {"--measured", time_typed(typed.words)});
+    return whole_command("predict", words);
   }
   if (place == "page") {
     std::string page = plain_word(typed.verb);

@@ -57,8 +57,8 @@ inline constexpr std::array kQuantities{
          "{simulating} says what every rank holds; {explaining} what limits it"},
     Idea{{"mfu", "hfu", "throughput", "tflops", "flops", "speed", "step-time", "steptime", "tps",
           "cost-model"},
-         "did you mean 'predict'? {predicting} tells step time, tokens/s and MFU of one layout; "
-         "--measured \"TP=2 PP=4 DP=2 mbs=1 gbs=64: {time}\" adds a run that you measured",
+         "did you mean 'predict'? {measuring} tells step time, tokens/s and MFU of one layout, "
+         "yours in --layout, beside a step that was measured",
          "{simulating} replays it: step time and bubble; {explaining} tells tokens/s and MFU"},
     Idea{{"cost", "costs", "price", "prices", "pricing", "days", "duration", "spend", "usd", "bill",
           "eta", "dollars", "money"},
