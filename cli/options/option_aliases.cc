@@ -134,9 +134,6 @@ std::string help_without_value(const std::string& name, const std::string& own,
                              : key == "sequence-length" ? "4096"
                                                         : "2";
   constexpr const char* kEmpty = "; if a shell variable stands in its place, it is empty";
-  if (own == "--csv") {
-    return option_shown(*row) + "; a table of the figures is --format csv";
-  }
   if (name == own) {  // "-P"
     return name + option_shown(*row).substr(row->names.back().size()) + kEmpty;
   }
@@ -186,6 +183,14 @@ std::string command_with_value(const Arguments& words, const std::string& name,
     return whole_command(usage.substr(0, usage.find(' ')), meant);
   }
   return "";
+}
+
+// "schedule 1f1b,zb-h1 ... --csv": of a verb whose --csv writes something else.
+std::string table_instead(Arguments words, const std::string& name, const Asked& asked) {
+  if (name != "--csv" || !asked.has("--format")) return "";
+  words.insert(words.end(), {"--format", "csv"});
+  const std::string& usage = asked.index().usage();
+  return "; a table of the figures is " + whole_command(usage.substr(0, usage.find(' ')), words);
 }
 
 }  // namespace
@@ -275,7 +280,8 @@ Arguments in_own_options(const Arguments& arguments, const std::vector<std::stri
     if (unread.empty() && lacking.size() == 1) {
       const std::string command = command_with_value(out, name, asked);
       bad_option(name, "needs a value",
-                 command.empty() ? help : "its value comes behind it: " + command);
+                 command.empty() ? help + table_instead(out, name, asked)
+                                 : "its value comes behind it: " + command);
     }
     unread.push_back({name, "", "it needs a value: " + help, out.size(), false, nullptr});
   }

@@ -12,6 +12,7 @@
 #include "cli/options/field_words.h"
 #include "cli/options/longest_name.h"
 #include "cli/options/parse.h"
+#include "cli/options/pasted_pairs.h"
 #include "cli/options/schedule_spelled.h"
 #include "core/values/units.h"
 
@@ -227,7 +228,8 @@ class Readings {
     constexpr std::array<std::string_view, 4> kWhy{"why", "reason", "reasons", "why-no"};
     if (!asked_.has("--why-not") || !holds(kWhy, word_) || value_.empty()) return;
     const bool are_pairs = value_.find('=') != std::string::npos;
-    const std::string pair = are_pairs ? value_ : pair_called(value_);
+    std::string pair = are_pairs ? value_ : pair_called(value_);
+    if (pair.empty()) pair = pasted_pairs(value_);
     if (pair.empty()) return;
     say(kOwnRemark,
         fmt::format("write --why-not {}, which compares the plan with the best one that "
@@ -280,7 +282,9 @@ class Readings {
                                        field_word(key), is_digits(value_) ? value_ : ".."));
       }
       if (asked_.has("--exit-zero")) {
-        return say(weight, "the launch file has it already; what is wrong with it is found");
+        return say(
+            weight,
+            "leave it out: the launch file has it already, and what is wrong with it is found");
       }
       if (!asked_.has("--pin") && !asked_.has("--cost")) return;  // plan has it
       if (!degree.otherwise.empty()) return say(weight, degree.otherwise);

@@ -77,6 +77,8 @@ class Options {
   [[nodiscard]] const WordIndex& index() const;  // made when a word is unknown
   void refuse_other_choice(const Entry& missing) const;
   [[nodiscard]] bool has(const char* name) const;
+  [[nodiscard]] std::string command_once(const Arguments& own, const std::string& names,
+                                         const std::vector<std::string>& values) const;
   [[nodiscard]] std::string other_name_of(const std::string& names, const Arguments& typed) const;
   [[nodiscard]] std::string help_for_degrees() const;
   [[nodiscard]] std::string help_for_placed(const Arguments& own) const;

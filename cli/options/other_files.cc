@@ -122,6 +122,23 @@ std::string command_with_cluster(const std::string& verb, const std::string& mod
   throw_bad_input(what + complete_command(verb, words, *read, "512"));
 }
 
+// The plan's layout without the keys that were typed; empty where a degree was.
+std::string layout_besides(const std::string& layout, const Arguments& read) {
+  std::string typed;
+  for (std::size_t i = 0; i + 1 < read.size(); ++i) {
+    if (read[i] == "--layout") typed += ' ' + read[i + 1];
+  }
+  std::istringstream pairs(layout);
+  std::string out;
+  for (std::string pair; pairs >> pair;) {
+    const std::string key = pair.substr(0, pair.find('=') + 1);
+    const bool is_typed = typed.find(' ' + key) != std::string::npos;
+    if (is_typed && key != "gbs=" && key != "seq=" && key != "mbs=") return "";
+    if (!is_typed) out += (out.empty() ? "" : " ") + pair;
+  }
+  return out;
+}
+
 // The files that a plan was made from, in place of it.
 std::string command_for_its_model(const std::string& verb, Arguments arguments) {
   const auto read = read_by_verb(verb, arguments);
@@ -141,9 +158,9 @@ std::string command_for_its_model(const std::string& verb, Arguments arguments) 
   }
   if (is_profile && !has_cluster && machine.empty()) return "";
   arguments.insert(arguments.begin() + 1, machine.begin(), machine.end());
-  const bool has_layout = value_of(*read, {"--layout"}) != nullptr;
-  if (verb == "predict" && !has_layout && !made.layout.empty()) {
-    arguments.insert(arguments.begin() + 1 + std::ssize(machine), {"--layout", made.layout});
+  const std::string layout = verb == "predict" ? layout_besides(made.layout, *read) : "";
+  if (!layout.empty()) {
+    arguments.insert(arguments.begin() + 1 + std::ssize(machine), {"--layout", layout});
     return command_of(verb, arguments);
   }
   return complete_command(verb, arguments, *read, made.batch);

@@ -66,8 +66,8 @@ std::string schedule_called(std::string_view option, std::string_view typed) {
         option == "--schedule" ? "leave it out: without it all schedules are tried"
         : option.starts_with("--vary ")
             ? "name them, for example schedule=1f1b,interleaved,zb-h1"
-            : "name one or several, with commas; penstock schedule --help lists them, penstock "
-              "plan tries all");
+            : "name several, with commas: 1f1b,interleaved,zb-h1; penstock schedule --help lists "
+              "them, and penstock plan tries all of a model");
   }
   std::error_code error;
   const bool is_file = typed.find_first_of("./") != std::string_view::npos;

@@ -124,12 +124,14 @@ std::string value_of(const TypedCommand& command, std::string_view option) {
   return values;
 }
 
-// TP and PP that divide as many GPUs as were typed, and leave replicas.
+// TP and PP that divide as many GPUs as were typed, and leave replicas. Whoever has many GPUs has a
+// model whose heads 8 divides.
 std::string degrees_of_gpus(const std::string& typed) {
   int gpus = 0;
   std::from_chars(typed.data(), typed.data() + typed.size(), gpus);
+  constexpr int kMany = 128;
   int tensor = 1, pipeline = 1;
-  while (tensor < 4 && gpus % (tensor * 4) == 0) tensor *= 2;
+  while (tensor < (gpus < kMany ? 4 : 8) && gpus % (tensor * 4) == 0) tensor *= 2;
   while (pipeline < 8 && gpus % (tensor * pipeline * 4) == 0) pipeline *= 2;
   return fmt::format("TP={} PP={}", tensor, pipeline);
 }

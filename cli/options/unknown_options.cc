@@ -76,6 +76,27 @@ std::string Options::help_for_repeated(const std::string& names, const std::stri
   return "keep one of them";
 }
 
+// ": penstock plan config.json --gpus 8 ..." where the values are the same.
+std::string Options::command_once(const Arguments& own, const std::string& names,
+                                  const std::vector<std::string>& values) const {
+  const std::vector<std::string> called = parse_list("option", names);
+  const auto is_it = [&called](const std::string& word) {
+    return std::find(called.begin(), called.end(), word) != called.end();
+  };
+  const bool are_equal =
+      std::adjacent_find(values.begin(), values.end(), std::not_equal_to<>()) == values.end();
+  Arguments words;
+  bool is_there = false;
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    const bool is_again = is_it(own[i]) && is_there;
+    is_there = is_there || is_it(own[i]);
+    if (!is_again) words.push_back(own[i]);
+    i += is_again ? 1 : 0;
+  }
+  const bool is_parted = is_there && words.size() + 2 * (values.size() - 1) == own.size();
+  return are_equal && is_parted ? ": " + typed_command(words).whole() : "";
+}
+
 // "--devices 8 --gpus 8": the name of another tool, which was read as this option.
 std::string Options::other_name_of(const std::string& names, const Arguments& typed) const {
   const std::vector<std::string> own = parse_list("option", names), known = known_names();

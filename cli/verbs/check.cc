@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <string>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -92,16 +94,40 @@ Answer check_own(const std::string& file, bool json, Screen screen) {
   return json_answer(object, exit);
 }
 
-// "check plan.json --gpus 32": what is said of launch files alone.
-std::string remark_on_plan(const std::string& file, const LaunchFileOptions& options) {
-  if (!options.gpus || !is_plan_format(format_of_file(file))) return "";
-  const Plan plan = load_plan(file).value.plan;
-  if (std::to_string(plan.devices()) == *options.gpus) return "";
+// The options that only launch files are judged by.
+std::vector<std::string> given_of_launch(const LaunchFileOptions& options) {
+  const LaunchModel& model = options.model;
+  std::vector<std::string> names;
+  for (const auto& [name, value] : {std::pair{"--gpus", &options.gpus},
+                                    {"--stages", &options.stages},
+                                    {"--config", &model.config},
+                                    {"--profile", &model.profile},
+                                    {"--device", &model.device},
+                                    {"--cluster", &model.cluster},
+                                    {"--precision", &model.precision},
+                                    {"--sequence-length", &model.sequence_length}}) {
+    if (*value) names.emplace_back(name);
+  }
+  return names;
+}
+
+// "check plan.json --gpus 32": what our own files say themselves.
+std::string remark_on_own(const std::string& file, const LaunchFileOptions& options) {
+  std::vector<std::string> names = given_of_launch(options);
+  const bool is_plan = options.gpus && is_plan_format(format_of_file(file));
+  const int gpus = is_plan ? load_plan(file).value.plan.devices() : 0;
+  if (is_plan && *options.gpus == std::to_string(gpus)) std::erase(names, "--gpus");
+  if (names.empty()) return "";
+  const bool is_other = is_plan && names.front() == "--gpus";
   return fmt::format(
-      "note: {} takes {}, not {}: --gpus is for launch files; {} writes one of this plan, and "
-      "penstock plan ... --gpus {} plans for another number\n",
-      file, count_of(plan.devices(), "GPU"), *options.gpus,
-      command_of("export", {file, "--to", "megatron", "-o", "job"}), *options.gpus);
+      "note: {} {} for launch files, and {} says itself what it is{}\n", joined(names, ", "),
+      names.size() == 1 ? "is" : "are", file,
+      is_other ? fmt::format(": a plan of {}, not {}; {} writes a launch file of it, and penstock "
+                             "plan ... --gpus {} plans for another number",
+                             count_of(gpus, "GPU"), *options.gpus,
+                             command_of("export", {file, "--to", "megatron", "-o", "job"}),
+                             *options.gpus)
+               : "");
 }
 
 Answer check_launch(const std::string& file, const std::string& text, const TrainerRow& trainer,
@@ -246,7 +272,7 @@ Answer run_check(const Arguments& arguments, Screen screen) {
   if (trainer == nullptr) require_own(text, file);
   Answer answer = trainer != nullptr ? check_launch(file, text, *trainer, launch, format, screen)
                                      : check_own(file, format == "json", screen);
-  if (trainer == nullptr && answer.exit == kYes) answer.remark = remark_on_plan(file, launch);
+  if (trainer == nullptr && answer.exit == kYes) answer.remark = remark_on_own(file, launch);
   if (exit_zero && answer.exit == kNo) answer.exit = kYes;
   return answer;
 }

@@ -30,6 +30,30 @@ TEST_CASE("an option that takes the place of another leaves nothing missing") {
   CHECK(plan.whole() == "penstock plan m.json --cluster c.json --global-batch-tokens 4M");
 }
 
+TEST_CASE("lists vary where nothing else does") {
+  const TypedCommand compare{"compare MODEL --gpus N --vary KEY=A,B,... [OPTIONS]",
+                             {"m.json", "--schedule", "1f1b,zb-h1", "--pin", "T=1,2", "--gpus",
+                              "8,16", "--global-batch", "1,024"},
+                             {{"--schedule"}, {"--pin"}, {"--gpus"}, {"--global-batch"}}};
+  CHECK(compare.whole() ==
+        "penstock compare m.json --global-batch 1,024 --vary schedule=1f1b,zb-h1 --vary TP=1,2 "
+        "--vary gpus=8,16");
+}
+
+// 256 = 8 x 8 x 4 replicas, 16 = 4 x 2 x 2.
+TEST_CASE("an example of a layout divides the GPUs that were typed") {
+  const auto predict = [](const char* gpus) {
+    return TypedCommand{"predict MODEL --layout \"KEY=VALUE ...\" [OPTIONS]",
+                        {"m.json", "--gpus", gpus, "--layout", "gbs=64"},
+                        {{"--gpus"}, {"--layout"}}}
+        .whole();
+  };
+  CHECK(predict("256") ==
+        "penstock predict m.json --gpus 256 --layout gbs=64 --layout 'TP=8 PP=8 mbs=1'");
+  CHECK(predict("16") ==
+        "penstock predict m.json --gpus 16 --layout gbs=64 --layout 'TP=4 PP=2 mbs=1'");
+}
+
 TEST_CASE("arguments come first, in their order") {
   const TypedCommand validate{"validate PLAN RUN [OPTIONS]", {"p.json", "--json"}, {}};
   CHECK(validate.whole() == "penstock validate p.json train.log --json");
