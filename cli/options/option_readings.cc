@@ -231,6 +231,7 @@ class Readings {
     std::string pair = are_pairs ? value_ : pair_called(value_);
     if (pair.empty()) pair = pasted_pairs(value_);
     if (pair.empty()) return;
+    std::replace(pair.begin(), pair.end(), ' ', ',');
     say(kOwnRemark,
         fmt::format("write --why-not {}, which compares the plan with the best one that "
                     "has it",

@@ -170,7 +170,11 @@ std::string command_for_its_model(const std::string& verb, Arguments arguments) 
 void refuse_time_as_run(const std::string& verb, const Arguments& arguments) {
   if (verb != "validate" || arguments.size() < 2 || arguments[1].starts_with('-')) return;
   const std::string& word = arguments[1];
-  const std::string time = word.substr(word.find('=') + 1);
+  const std::size_t equals = word.find('=');
+  std::string time = word.substr(equals + 1);
+  const bool is_named = equals != std::string::npos && word.find("time") < equals;
+  const bool is_bare = is_named && parse_duration(time + 's').has_value();
+  if (is_bare && !parse_duration(time)) time += 's';
   std::error_code error;
   if (!parse_duration(time) || std::filesystem::exists(word, error)) return;
   const std::string command = command_for_its_model("predict", {arguments[0], "--measured", time});
@@ -346,11 +350,13 @@ void refuse_missing(const std::string& verb, const std::string& takes, const Arg
   const std::string_view wanted = takes == "PLAN" ? kPlanFormat : kProfileFormat;
   if (role == FileRole::kScript && !near_file(path, true, false, wanted).empty()) return;
   const bool is_named = role == FileRole::kScript || role == FileRole::kLog;
-  const std::string help = verb == "compare" && role == FileRole::kPlan ? help_for_plans(arguments)
-                           : is_named          ? help_for_files(verb, arguments)
-                           : verb == "explain" ? help_for_word(arguments.front())
-                           : verb == "check"   ? help_for_folder(arguments)
-                                               : "";
+  const bool are_plans =
+      role == FileRole::kPlan || (role == FileRole::kNone && plans_or_json(arguments).size() > 1);
+  const std::string help = verb == "compare" && are_plans ? help_for_plans(arguments)
+                           : is_named                     ? help_for_files(verb, arguments)
+                           : verb == "explain"            ? help_for_word(arguments.front())
+                           : verb == "check"              ? help_for_folder(arguments)
+                                                          : "";
   if (help.empty()) return;
   throw Error(ErrorKind::kMissingResource,
               fmt::format("{}: cannot read this file: No such file or directory\nhelp: {}",

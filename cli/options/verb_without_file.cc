@@ -88,8 +88,11 @@ std::string command_of_book(Arguments words) {
   const auto has = [&book](std::string_view name) {
     return std::find(book.begin(), book.end(), name) != book.end();
   };
-  const auto output = std::find(book.begin(), book.end(), "-o");
-  if (book.end() - output > 1) book.erase(output, output + 2);
+  for (const char* name : {"-o", "--gpus", "--nodes"}) {
+    const auto at = std::find(book.begin(), book.end(), name);
+    const bool is_other = std::string_view(name) == "-o" || !range.empty();
+    if (is_other && book.end() - at > 1) book.erase(at, at + 2);
+  }
   if (!range.empty()) book.insert(book.end(), {option, range});
   if (range.empty() && !has("--gpus") && !has("--nodes")) {
     book.insert(book.end(), {"--gpus", "8..64"});
