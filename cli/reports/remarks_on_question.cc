@@ -116,7 +116,7 @@ std::string remark_of_uneven_batch(int global_batch, std::string_view what, std:
 }
 
 std::string remarks_on_question(const SearchOptions& given, const SearchRequest& request) {
-  const std::string remarks = remark_of_name(given);
+  std::string remarks = remark_of_name(given);
   const Pins& pins = request.pins;
   const std::int64_t round =
       std::int64_t{pins.micro_batch_size.value_or(1)} * pins.data.value_or(1);
