@@ -124,6 +124,12 @@ std::string place_of(std::string_view found, std::string_view wanted, const std:
     return fmt::format("make a plan from it: penstock plan {} --cluster CLUSTER {} -o plan.json",
                        path, kBatch);
   }
+  if (wanted == kPlan && found == kCluster) {
+    return fmt::format(
+        "penstock check {0} judges a cluster file; a plan for it is made by penstock "
+        "plan {1} --cluster {0} --global-batch 512 -o plan.json",
+        path, model_at_hand());
+  }
   if (wanted == kPlan) return "a plan is what penstock plan ... -o plan.json writes";
   if (is_plan_format(found)) {
     return "penstock explain, report, simulate, check and export read plans; plan and "

@@ -8,6 +8,7 @@
 
 #include "cli/io/shell_word.h"
 #include "cli/options/field_words.h"
+#include "cli/options/launch_counts.h"
 #include "cli/options/placed_words.h"
 #include "cli/options/schedule_spelled.h"
 #include "cli/verbs/verb_called.h"
@@ -294,6 +295,33 @@ std::optional<Arguments> read_by_verb(std::string_view name, const Arguments& ar
     return read.has_value();
   });
   return read;
+}
+
+Arguments with_counts(std::string_view name, const Arguments& words) {
+  const Verb* verb = find_verb(name);
+  if (verb == nullptr) return words;
+  Arguments out;
+  with_verb(*verb, [&](const Asked& asked) {
+    const std::vector<CountsMeant> counts = counts_meant(words, asked);
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      const std::string option = words[i].substr(0, words[i].find('='));
+      const auto group = std::find_if(counts.begin(), counts.end(), [&](const CountsMeant& each) {
+        return !each.words.empty() &&
+               std::find(each.names.begin(), each.names.end(), option) != each.names.end();
+      });
+      if (group == counts.end()) {
+        out.push_back(words[i]);
+        continue;
+      }
+      if (option == group->names.front()) {
+        out.insert(out.end(), group->words.begin(), group->words.end());
+      }
+      const bool has_next = words[i].find('=') == std::string::npos && i + 1 < words.size();
+      i += has_next ? 1 : 0;
+    }
+    return true;
+  });
+  return out;
 }
 
 std::string placed_command(std::string_view name, const Arguments& arguments) {

@@ -34,6 +34,9 @@ bool verb_takes(std::string_view verb, const Arguments& arguments);
 // The arguments in the options of that verb, name and value apart and each by its longest name;
 // nothing where it refuses one.
 std::optional<Arguments> read_by_verb(std::string_view verb, const Arguments& arguments);
+// The words with nodes, ranks and batches that launchers count in several options as those of that
+// verb: "--nnodes 2 --nproc_per_node 8" is "--gpus 16".
+Arguments with_counts(std::string_view verb, const Arguments& words);
 // "config.json on 64 h100" as the whole command of that verb, with the options that are meant;
 // empty where a word is none of them.
 std::string placed_command(std::string_view verb, const Arguments& arguments);

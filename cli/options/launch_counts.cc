@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "cli/options/field_words.h"
+#include "cli/options/gpu_bounds.h"
 #include "cli/options/schedule_spelled.h"
 #include "cli/options/unread_options.h"
 #include "core/values/units.h"
@@ -144,10 +145,21 @@ class Counts {
     const bool asks_batch = asked_.has("--pin") && asked_.has("--global-batch");
     if (asked_.has("--cost")) add_costs(out);
     if (asks_batch && of_one_ && accumulation_) add_batch(out);
+    if (asks_batch && letter_b_ > 0 && !accumulation_) add_letter_b(out);
     return out;
   }
 
  private:
+  // "-b 64", where no batch is said: that of a step, as other tools have it.
+  void add_letter_b(std::vector<CountsMeant>& out) const {
+    if (beside().has_batch) return;
+    out.push_back({{"-b"},
+                   {"--global-batch", std::to_string(letter_b_)},
+                   fmt::format("write --global-batch {0}, the samples of a step over all GPUs (a "
+                               "micro-batch is --pin mbs={0})",
+                               letter_b_)});
+  }
+
   // "--fwd 1ms --bwd 2ms", where a forward and a backward are known.
   void add_costs(std::vector<CountsMeant>& out) const {
     if (costs_.empty()) return;
@@ -214,6 +226,7 @@ class Counts {
     }
     const auto number = number_in(value, rank > 0);
     if (!number) return;
+    if (name == "-b" && !asked_.has(name)) letter_b_ = *number;
     if (rank > 0) per_node_.push_back({name, *number, rank});
     if (is_nodes(name, word)) nodes_.push_back({name, *number});
     if (key_called(last) == "M" && last.size() > 2) accumulation_ = Count{name, *number};
@@ -348,6 +361,7 @@ class Counts {
 
   const Asked& asked_;
   std::vector<Count> per_node_, nodes_;
+  std::int64_t letter_b_ = 0;
   std::optional<Count> of_one_, accumulation_;
   std::optional<std::int64_t> gpus_;
   bool has_cluster_ = false, has_device_ = false, is_split_ = false;
@@ -364,7 +378,9 @@ class Counts {
 }  // namespace
 
 std::vector<CountsMeant> counts_meant(const Arguments& arguments, const Asked& asked) {
-  return Counts(arguments, asked).meant();
+  std::vector<CountsMeant> counts = Counts(arguments, asked).meant();
+  if (auto range = range_of_gpus(arguments, asked)) counts.push_back(*std::move(range));
+  return counts;
 }
 
 }  // namespace penstock

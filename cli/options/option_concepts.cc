@@ -204,7 +204,19 @@ constexpr std::array kConcepts{
           {"",
            "leave it out: only searches have a limit of time: penstock plan ... --budget 30s"}}}},
     Concept{
-        "cache cache-dir offline online hub revision branch commit trust-remote-code remote "
+        "remote remote-host ssh sky ssh-host user-host context kube-context",
+        {{{"--links --resume",
+           "leave it out: a model is measured on the machine where this runs: build Penstock with "
+           "LibTorch there (docs/gpu.md), run penstock profile there with -o profile.json, and "
+           "copy "
+           "profile.json here"},
+          {"--manager", ""},
+          {"",
+           "leave it out: all is computed on this machine, and no other one is asked; penstock "
+           "export plan.json --to megatron -o job writes files that are copied to where they "
+           "run"}}}},
+    Concept{
+        "cache cache-dir offline online hub revision branch commit trust-remote-code "
         "api-key api download endpoint proxy hf hf-model hf-token local-files-only registry auth "
         "password login",
         {{{"--store --plans-from", ""},

@@ -53,7 +53,7 @@ constexpr Target kTokens{"--tokens", ""};
 constexpr Target kBatchTokens{"--global-batch-tokens", ""};
 constexpr std::array kOtherNames{
     OtherName{{"num-gpus", "ngpus", "g", "n-gpus", "gpu-count", "world-size", "devices", "n", "np",
-               "num-devices", "num-device", "device-count"},
+               "num-devices", "num-device", "device-count", "num-processes", "nprocs"},
               {{kGpus}}},
     OtherName{{"gpu-type", "gpu-name", "gpu-model", "hardware", "accelerator"}, {{kDevice}}},
     OtherName{{"dtype", "data-type", "torch-dtype", "mixed-precision"}, {{kPrecision}}},
@@ -183,15 +183,14 @@ constexpr std::array kRemarks{
         "the most micro-batches that a rank holds are printed; --limit N holds at most N (zb-auto, "
         "zb-v-auto), and a cost file (--cost-file) has the bytes",
         "--limit"},
+    Remark{{"report-to", "wandb", "tensorboard", "mlflow", "tracker", "logger", "upload", "publish",
+            "notion", "slack", "comet"},
+           "leave it out: a report is one HTML file, which goes to no tracker",
+           "--scaling"},
     Remark{{"dataset", "data", "lr", "learning-rate", "warmup", "tokenizer", "wandb", "dropout",
             "num-workers"},
            "leave it out: it changes neither the time of a step nor its memory",
            "--global-batch"},
-    Remark{{"objective", "goal", "metric", "sort", "sort-by", "optimize-for", "cheapest", "fastest",
-            "minimize-cost", "min-cost", "minimize", "maximize", "cheap"},
-           "plans are ranked by step time, with memory and price beside it; -v marks those that no "
-           "other plan beats in all three (*), and --pin and --sharding fix parts of the answer",
-           "--top"},
     Remark{{"output-dir", "outdir", "out-dir", "output-folder", "save-dir"},
            "a page is one file: -o report.html",
            "--scaling"},
@@ -314,7 +313,7 @@ constexpr std::array kRemarks{
            "write --global-batch N: samples per step over all GPUs",
            "--global-batch"},
     Remark{{"batch", "batch-size", "bs", "batchsize"},
-           "which one? --global-batch N: samples per step over all GPUs; --pin mbs=N: the "
+           "which one? --global-batch {N}: samples per step over all GPUs; --pin mbs={N}: the "
            "micro-batch of one GPU; --global-batch-tokens N: tokens per step",
            "--global-batch"},
     Remark{{"model", "config", "profile", "model-config", "model-name", "model-path"},
@@ -358,7 +357,8 @@ constexpr std::array kRemarks{
            "--precision"},
     Remark{{"quantization", "quantize", "int8", "load-in-8bit", "load-in-4bit",
             "quantization-config", "nf4", "bnb", "int4", "quant"},
-           "training in integers is not modelled; 8 bits of floating point are: --precision float8",
+           "leave it out: quantised weights (QLoRA, 8 or 4 bits) are not modelled, nor adapters: "
+           "all parameters are trained, in --precision bfloat16 (the default) or float8",
            "--precision"},
     Remark{{"no-recompute", "no-checkpointing", "no-activation-checkpointing", "disable-recompute",
             "no-gradient-checkpointing"},
@@ -503,7 +503,7 @@ constexpr std::array kRemarks{
            "\"... cuts=..\" takes given cuts",
            "--pin"},
     Remark{{"ranks", "num-ranks", "n-ranks", "processes", "nprocs", "ntasks", "tasks"},
-           "--gpus N counts the ranks of all nodes",
+           "write --gpus {N}, which counts the ranks of all nodes",
            "--pin"},
     Remark{{"mermaid", "dot", "graphviz", "tikz", "ascii-art", "gnuplot", "matplotlib", "excel"},
            "-o step.svg draws the step (also .png, .html), --print draws it with letters",

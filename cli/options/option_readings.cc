@@ -9,11 +9,14 @@
 #include <fmt/format.h>
 
 #include "cli/io/file_kinds.h"
+#include "cli/options/able_verbs.h"
 #include "cli/options/field_words.h"
 #include "cli/options/longest_name.h"
+#include "cli/options/objective_words.h"
 #include "cli/options/parse.h"
 #include "cli/options/pasted_pairs.h"
 #include "cli/options/schedule_spelled.h"
+#include "cli/options/typed_files.h"
 #include "core/values/units.h"
 
 namespace penstock {
@@ -135,12 +138,15 @@ class Readings {
   void read_word() {
     add_own_name();
     add_written();
-    add_model_file();
+    add_argument_file();
     // Of other names only those of the verb's own options: what is in the file says more.
     if (asked_.has("--pin") && is_launch_file(value_)) return add_other_names();
     add_why();
     add_table();
     add_own_remarks();
+    if (const std::string help = help_for_objective(word_, value_, asked_); !help.empty()) {
+      say(kCost, help);
+    }
     add_cost();
     add_direct();
     const std::string_view letters = std::string_view(name_).substr(name_.find_first_not_of('-'));
@@ -201,15 +207,20 @@ class Readings {
     if (same.size() == 1) take(kOwnName, Target{same.front(), ""});
   }
 
-  // "-m config.json": whatever it is called, the argument.
-  void add_model_file() {
-    if (!asked_.index || !value_.ends_with("config.json") || is_launch_file(value_)) return;
+  // "-m config.json", "--input plan.json": whatever it is called, the argument.
+  void add_argument_file() {
+    if (!asked_.index || is_launch_file(value_)) return;
     std::error_code error;
     if (!std::filesystem::is_regular_file(value_, error)) return;
-    if (std::string help = asked_.index().help_for_argument("model"); !help.empty()) {
-      // "--zero-3 config.json" is a switch before the argument.
-      say(name_.size() == 2 ? kOwnRemark : 0.0, help);
-    }
+    const std::string& usage = asked_.index().usage();
+    const std::string takes = first_argument(usage);
+    const FileRole role = role_of(value_);
+    const bool is_model = (takes == "MODEL" && role == FileRole::kProfile) ||
+                          ((takes == "MODEL" || takes == "CONFIG") && role == FileRole::kModel);
+    if (!is_model && (takes != "PLAN" || role != FileRole::kPlan)) return;
+    // "--zero-3 config.json" is a switch before the argument.
+    say(name_.size() == 2 ? kOwnRemark : 0.0,
+        fmt::format("{} is the argument without a name: penstock {}", takes, usage));
   }
 
   void add_own_remarks() {

@@ -9,7 +9,11 @@
 
 #include <fmt/format.h>
 
+#include "cli/options/misplaced_files.h"
+#include "cli/options/odd_values.h"
 #include "cli/options/options_entry.h"
+#include "cli/options/options_in_values.h"
+#include "cli/options/output_names.h"
 #include "cli/options/parse.h"
 #include "cli/options/pasted_command.h"
 #include "core/values/error.h"
@@ -156,9 +160,13 @@ std::optional<std::string> Options::parse(const Arguments& typed, Screen screen)
   refuse_schedule(arguments);
   refuse_gpus(arguments);
   refuse_other_file(usage_, arguments);
+  refuse_misplaced_files(table(), arguments);
   const Arguments own = in_own_options(arguments, known_names(), remarks_,
                                        [this]() -> const WordIndex& { return index(); });
   refuse_missing_values(own);
+  refuse_options_in_values(table(), own);
+  refuse_odd_values(table(), own);
+  refuse_form_as_output(table(), own);
   try {
     parser_->app.parse(Arguments(own.rbegin(), own.rend()));
   } catch (const CLI::ArgumentMismatch&) {  // the library's exceptions end here

@@ -3,6 +3,7 @@
 #include "cli/options/schedule_called.h"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <string>
 #include <system_error>
@@ -41,6 +42,47 @@ std::vector<std::string> schedules_of_family(std::string_view typed) {
   return {};
 }
 
+// "cosine" of a learning rate, "fifo" of a queue of jobs.
+void refuse_other_field(std::string_view option, std::string_view typed, const std::string& what) {
+  constexpr std::array<std::string_view, 20> kOfRates{"cosine",
+                                                      "linear",
+                                                      "constant",
+                                                      "warmup",
+                                                      "polynomial",
+                                                      "exponential",
+                                                      "step",
+                                                      "onecycle",
+                                                      "wsd",
+                                                      "sgdr",
+                                                      "plateau",
+                                                      "inversesqrt",
+                                                      "decay",
+                                                      "annealing",
+                                                      "noam",
+                                                      "multistep",
+                                                      "lr",
+                                                      "rsqrt",
+                                                      "warmupstabledecay",
+                                                      "learningrate"};
+  constexpr std::array<std::string_view, 12> kOfJobs{"fifo",  "lifo",   "sjf",     "backfill",
+                                                     "cron",  "daily",  "hourly",  "nightly",
+                                                     "queue", "weekly", "tonight", "priority"};
+  const std::string word = letters_and_digits(typed);
+  const auto begins = [&word](std::string_view each) { return word.starts_with(each); };
+  const bool is_of_rate = std::any_of(kOfRates.begin(), kOfRates.end(), begins);
+  if (!is_of_rate && std::none_of(kOfJobs.begin(), kOfJobs.end(), begins)) return;
+  const std::string_view example =
+      option == "NAME" ? "penstock schedule 1f1b -P 4 -M 16 --cost F=10ms,B=20ms --print"
+                       : "--schedule 1f1b";
+  bad_option(
+      option, what,
+      fmt::format("{}; schedules here are orders of a pipeline's work: {}",
+                  is_of_rate ? "that is a schedule of a learning rate, which changes neither "
+                               "the time of a step nor its memory"
+                             : "that orders jobs, and none is queued here",
+                  option.starts_with("--vary ") ? "--vary schedule=1f1b,zb-h1" : example));
+}
+
 }  // namespace
 
 std::string schedule_called(std::string_view option, std::string_view typed) {
@@ -69,6 +111,7 @@ std::string schedule_called(std::string_view option, std::string_view typed) {
             : "name several, with commas: 1f1b,interleaved,zb-h1; penstock schedule --help lists "
               "them, and penstock plan tries all of a model");
   }
+  refuse_other_field(option, typed, what);
   std::error_code error;
   const bool is_file = typed.find_first_of("./") != std::string_view::npos;
   if (is_file && !std::filesystem::exists(std::string(typed), error)) {

@@ -508,6 +508,10 @@ std::string help_for_trainers_file(Arguments own, const std::string& word) {
   if (std::find(own.begin(), own.end(), "--to") == own.end()) {
     own.insert(own.end(), {"--to", trainer});
   }
+  const bool has_folder = std::any_of(own.begin(), own.end(), [](const std::string& each) {
+    return each.starts_with("-o") || each.starts_with("--output");
+  });
+  if (!has_folder) own.insert(own.end(), {"-o", "job"});
   return fmt::format(
       "no file of a trainer is read; one is named (--to pytorch, torchtitan, megatron, deepspeed "
       "...: penstock export --help), and its files are written into a folder: {}",
@@ -778,6 +782,9 @@ std::string Options::help_for_surplus(const Arguments& own, const std::string& w
     help = "it follows its option: --device " + word;
   }
   if (help.empty()) help = help_for_parted(own, word);
+  if (help.empty() && has("--to") && (is_launch_file(word) || role_of(word) == FileRole::kScript)) {
+    help = help_for_trainers_file(own, word);
+  }
   if (help.empty() && !has("--as") && is_launch_file(word))
     help = help_for_launch_file(word, known_names());
   if (help.empty() && usage_.starts_with("manage") && word.ends_with(".csv")) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "cli/options/parse.h"
+#include "report/words.h"
 
 namespace penstock {
 
@@ -24,6 +25,12 @@ TableFormat TableFormatOptions::chosen() const {
   if (*format == "text" || *format == "table") return TableFormat::kText;
   if (*format == "csv") return TableFormat::kCsv;
   if (*format == "markdown" || *format == "md") return TableFormat::kMarkdown;
+  if (format->find(',') != std::string::npos) {
+    bad_option("--format",
+               fmt::format("'{}' are several, and one is printed", format->substr(0, 60)),
+               fmt::format("one form at a time: --format {}",
+                           joined(parse_list("--format", *format), " or --format ")));
+  }
   for (const std::string_view picture :
        {"svg", "png", "html", "pdf", "jpg", "perfetto", "chrome"}) {
     if (*format != picture) continue;

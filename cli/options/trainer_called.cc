@@ -35,7 +35,7 @@ constexpr std::array kNames{
 
 // Trainers that are no name of ours, and what to do for them; {} is the option that takes names.
 struct Remark {
-  std::array<std::string_view, 4> begins;  // of the name
+  std::array<std::string_view, 12> begins;  // of the name
   std::string_view help;
 };
 constexpr std::string_view kNoSchedules =
@@ -48,6 +48,21 @@ constexpr std::array kRemarks{
     Remark{{"fsdp", "zero", "torch-fsdp"},
            "FSDP is PyTorch's: {} torchtitan; ZeRO-2 and ZeRO-3 are {} deepspeed or megatron (plan "
            "--sharding NAME asks for one of them)"},
+    Remark{{"gpt-neox", "neox", "megatron-deepspeed"},
+           "it is Megatron-LM's code on DeepSpeed's engine: {} deepspeed, or {} megatron for its "
+           "layouts"},
+    Remark{{"axolotl", "llama-factory", "llamafactory", "ms-swift", "swift", "llm-foundry",
+            "composer", "open-instruct", "openrlhf", "unsloth", "oumi", "colossal"},
+           "it starts DeepSpeed or PyTorch's FSDP: {} deepspeed for its ZeRO stages, {} torchtitan "
+           "for FSDP"},
+    Remark{{"torchtune", "lit-gpt", "litgpt", "nanotron", "picotron", "fairseq", "ray", "nanogpt",
+            "llama-recipes", "fairscale"},
+           "it runs PyTorch's own parallelism: {} torchtitan for FSDP and TP, {} pytorch for "
+           "torch.distributed.pipelining"},
+    Remark{{"jax", "maxtext", "t5x", "paxml", "pax", "flax", "levanter", "tensorflow", "keras",
+            "mesh-tensorflow", "alpa", "xla"},
+           "it is none of PyTorch's, and no job is written for it; a plan without that option has "
+           "the layout, which is set there by hand"},
     Remark{{"lightning", "pytorch-lightning", "hf", "huggingface"}, kNoSchedules},
     Remark{{"slurm", "sky", "torchrun", "kubernetes"},
            "a job is made for a trainer: export --to megatron, torchtitan or deepspeed writes "

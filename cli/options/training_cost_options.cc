@@ -90,12 +90,6 @@ double minutes(const char* option, const std::optional<std::string>& text, doubl
 
 FailureModel failures_of(const TrainingCostOptions& options) {
   FailureModel model;
-  for (const std::string_view never :
-       {"0", "0.0", "inf", "infinity", "never", "none", "no", "off"}) {
-    if (*options.mtbf != never) continue;
-    bad_option("--mtbf-hours", fmt::format("'{}' is no time between failures", never),
-               "leave --mtbf-hours out: without it nothing fails");
-  }
   model.gpu_mtbf_hours =
       parse_number("--mtbf-hours", *options.mtbf, kLeastMtbfHours, kMostMtbfHours);
   model.checkpoint_hours =

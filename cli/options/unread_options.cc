@@ -186,6 +186,19 @@ std::string with_whole_layout(const std::string& help, const Arguments& read) {
                      help.substr(is_quoted ? end + 1 : end));
 }
 
+constexpr std::string_view kNameless = " is the argument without a name: ";
+
+// "-m config.json" among several, where the argument is not there as well; or null.
+const UnreadOption* named_argument(const std::vector<UnreadOption>& unread, const Arguments& read) {
+  const bool has_first = !read.empty() && !read.front().starts_with('-');
+  const auto found = std::find_if(unread.begin(), unread.end(), [](const UnreadOption& each) {
+    const bool is_first = each.help.starts_with("MODEL ") || each.help.starts_with("PLAN ") ||
+                          each.help.starts_with("CONFIG ");
+    return is_first && each.help.find(kNameless) != std::string::npos && !each.value.empty();
+  });
+  return has_first || found == unread.end() ? nullptr : &*found;
+}
+
 // The whole command; empty where one of the options has no words, or one would stand twice.
 std::string command_meant(const std::vector<UnreadOption>& unread, const Arguments& read,
                           const Asked& asked) {
@@ -203,9 +216,12 @@ std::string command_meant(const std::vector<UnreadOption>& unread, const Argumen
     }
     return true;
   };
+  const UnreadOption* argument = named_argument(unread, read);
+  if (argument != nullptr) add({argument->value});
   auto next = unread.begin();
   for (std::size_t i = 0; i <= read.size(); ++i) {
     for (; next != unread.end() && next->at == i; ++next) {
+      if (&*next == argument) continue;
       const auto instead = words_with_argument(*next, asked.index(), places);
       if (!instead || !add(*instead)) return "";
     }
@@ -263,7 +279,6 @@ std::string with_other_plan(const UnreadOption& option, const Arguments& read, c
 
 // "--model config.json": the argument without a name, if it is not there as well.
 std::string with_command(const UnreadOption& option, const Arguments& read, const Asked& asked) {
-  constexpr std::string_view kNameless = " is the argument without a name: ";
   const std::size_t at = option.help.find(kNameless);
   if (std::string other = with_other_model(option, read, asked); !other.empty()) return other;
   if (std::string other = with_other_plan(option, read, asked); !other.empty()) return other;

@@ -91,6 +91,10 @@ bool is_output(const std::string& word) { return word == "-o" || word == "--outp
 std::string command_with_run(const std::string& verb, Arguments words, const std::string& plan) {
   const std::string log = words.front();
   words.erase(words.begin());
+  const auto named = std::find(words.begin(), words.end(), "--run");
+  if (words.end() - named > 1 && role_of(*(named + 1)) == FileRole::kPlan) {
+    words.erase(named, named + 2);  // the two have changed places
+  }
   words.erase(std::remove(words.begin(), words.end(), plan), words.end());
   words.insert(words.begin(), {plan, "--run", log});
   if (std::none_of(words.begin(), words.end(), is_output)) {

@@ -44,8 +44,9 @@ std::string whole_command(std::string_view verb, Arguments words) {
   return TypedCommand{table.usage, std::move(words), std::move(valued), std::move(read)}.whole();
 }
 
-Arguments options_taken(std::string_view verb, const std::string& first, const Arguments& words) {
+Arguments options_taken(std::string_view verb, const std::string& first, const Arguments& typed) {
   Arguments taken{first};
+  const Arguments words = with_counts(verb, typed);
   for (std::size_t i = 0; i < words.size(); ++i) {
     if (!words[i].starts_with('-') || words[i].size() < 2) continue;
     const bool has_next = words[i].find('=') == std::string::npos && i + 1 < words.size() &&

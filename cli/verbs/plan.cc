@@ -307,13 +307,6 @@ std::optional<BookSizes> book_sizes(SearchOptions& given, const std::optional<st
 
 // Whoever names a table or a page means one.
 void refuse_other_ending(const std::string& output) {
-  for (const std::string_view form : {"json", "yaml", "csv", "table", "wide", "markdown", "md",
-                                      "html", "text", "txt", "xml", "pretty", "stdout"}) {
-    if (output != form) continue;
-    bad_option("--output", fmt::format("a file is named here, and '{}' is a form", output),
-               "write -o plan.json for a plan file; --json, --format csv or --format markdown "
-               "choose what is printed");
-  }
   for (const std::string_view end :
        {".csv", ".md", ".html", ".pdf", ".svg", ".png", ".txt", ".yaml", ".yml", ".toml"}) {
     if (!output.ends_with(end)) continue;

@@ -270,6 +270,11 @@ Answer run_trace(const Arguments& arguments, Screen screen) {
                  "write --format kineto -o traces: a file for every rank");
   options.remark({"log", "measured", "run-log", "actual", "train-log", "compare"},
                  "write --run {RUN} -o both.tar: prediction and run side by side");
+  options.remark(
+      {"to", "as", "type", "export", "export-to", "viewer", "kind"},
+      "the end of the name says it: -o step.json (for ui.perfetto.dev and "
+      "chrome://tracing), step.svg or step.png; --format kineto -o traces is for HTA and "
+      "TensorBoard");
   options.remark({"rank", "ranks", "iterations"},
                  "leave it out: a trace is one step with all ranks of a replica; --step N chooses "
                  "one of a measured --run, and --window BEGIN..END a part of a picture (-o "

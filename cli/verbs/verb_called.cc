@@ -146,6 +146,24 @@ std::string command_of_spilling(const Typed& typed) {
   return whole_command("plan", words);
 }
 
+// The trainer behind --for, --to or --trainer, which a plan is exported to; else an example.
+std::string trainer_typed(const Typed& typed) {
+  for (std::size_t i = 0; i + 1 < typed.words.size(); ++i) {
+    const std::string trainer = trainer_called(typed.words[i + 1]);
+    if (typed.words[i].starts_with("--") && find_trainer(trainer) != nullptr) return trainer;
+  }
+  return "megatron";
+}
+
+// The plan that is exported afterwards is one that its trainer can run.
+std::string command_for_trainer(const Typed& typed) {
+  Arguments words = with_taken("plan", {first_or(typed.files.models, "config.json")}, typed.words);
+  if (std::find(words.begin(), words.end(), "--for") == words.end()) {
+    words.insert(words.end(), {"--for", trainer_typed(typed)});
+  }
+  return whole_command("plan", words);
+}
+
 std::string put_for(std::string_view place, const Typed& typed) {
   if (place == "plan") return first_or(typed.files.plans, "plan.json");
   if (place == "model") return first_or(typed.files.models, "config.json");
@@ -181,6 +199,8 @@ std::string put_for(std::string_view place, const Typed& typed) {
                     first_or(typed.files.clusters, "cluster.json")};
     return whole_command("plan", words);
   }
+  if (place == "planning for a trainer") return command_for_trainer(typed);
+  if (place == "its trainer") return trainer_typed(typed);
   if (place == "spilling") return command_of_spilling(typed);
   if (place == "planning for gpus") {
     return whole_command(
@@ -348,6 +368,20 @@ std::string help_for_question(const Typed& typed) {
                                    : "";
 }
 
+// "get plans -o json": -o of other tools chooses a form, and names no file.
+Arguments without_form(Arguments words) {
+  constexpr std::array<std::string_view, 6> kForms{"json", "yaml", "wide", "name", "table", "text"};
+  std::erase_if(words, [&](const std::string& word) {
+    return word.starts_with("-o") && has(kForms, std::string_view(word).substr(2));
+  });
+  const auto option = std::find_if(words.begin(), words.end(), [](const std::string& word) {
+    return word == "-o" || word == "--output";
+  });
+  const bool is_form = words.end() - option > 1 && has(kForms, *(option + 1));
+  if (is_form) words.erase(option, option + 2);
+  return words;
+}
+
 // A slip in every third letter at most: others are other words.
 std::string help_for_slip(const std::string& word, const std::vector<std::string>& known) {
   std::vector<std::string> words = known;
@@ -370,7 +404,7 @@ std::string help_for_verb(const Arguments& arguments, const std::vector<std::str
     return "a setting of the environment stands before the command: " + first + " penstock VERB";
   }
   const Arguments rest(arguments.begin() + 1, arguments.end());
-  const Typed typed{first, rest, typed_files(rest)};
+  const Typed typed{first, without_form(rest), typed_files(rest)};
   if (first.starts_with('-') || first.find('.') != std::string::npos ||
       first.find('/') != std::string::npos) {
     if (std::string help = help_for_question(typed); !help.empty()) return help;

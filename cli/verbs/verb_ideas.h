@@ -28,8 +28,8 @@ inline constexpr std::array kOtherNames{
     NameOfVerb{{"visualize", "open", "html", "page", "dashboard", "web", "gui", "ui", "serve",
                 "viewer", "browse"},
                "report"},
-    NameOfVerb{{"why", "analyze", "analysis", "summarize", "bottleneck", "diagnose", "advise",
-                "debug", "slow", "understand", "troubleshoot", "interpret"},
+    NameOfVerb{{"why", "whynot", "why-not", "analyze", "analysis", "summarize", "bottleneck",
+                "diagnose", "advise", "debug", "slow", "understand", "troubleshoot", "interpret"},
                "explain"},
     NameOfVerb{{"convert", "save", "emit", "translate", "to-megatron", "slurm", "sbatch"},
                "export"},
@@ -108,8 +108,8 @@ inline constexpr std::array kSentences{
          "train --book book.json --ranks N uses one of them)",
          "penstock starts nothing on other machines: {exporting} writes the files that start a "
          "trainer (run.sh, job.sbatch, sky.yaml), {training} trains here",
-         "nothing is started before there is a plan: {planning} -o plan.json; then penstock export "
-         "plan.json --to megatron -o job writes the files that start a trainer",
+         "nothing is started before there is a plan: {planning for a trainer} -o plan.json; then "
+         "penstock export plan.json --to {its trainer} -o job writes the files that start it",
          "did you mean 'manage'? write penstock manage {job}"},
     Idea{{"plot", "draw", "figure", "picture", "svg", "png", "gantt", "timeline", "image", "render",
           "perfetto", "chart", "graph"},

@@ -1,0 +1,37 @@
+// The options of a command line with their values, in whatever form they were typed: what looks for
+// a value that belongs elsewhere takes them apart with this, and puts the command together again.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/io/answer.h"
+#include "cli/options/option_table.h"
+
+namespace penstock {
+
+struct GivenOption {
+  std::string name, value;     // the value is empty where none was typed
+  std::size_t begin = 0, end;  // its words are [begin, end)
+};
+
+struct GivenWords {
+  std::vector<GivenOption> options;
+  Arguments bare;  // words without an option; what stands behind "--" is not read
+};
+// A word behind an option of the table that takes none is bare, and behind an unknown option it is
+// a value.
+GivenWords given_words(const OptionTable& table, const Arguments& words);
+
+// The words with others in the place of the option and its value.
+Arguments with_instead(Arguments words, const GivenOption& option, const Arguments& instead);
+
+// The row of the table that has the name, or null.
+const OptionRow* row_named(const OptionTable& table, std::string_view name);
+
+// "plan" of "plan MODEL [OPTIONS]".
+std::string verb_of(const OptionTable& table);
+
+}  // namespace penstock

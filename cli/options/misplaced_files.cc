@@ -1,0 +1,171 @@
+#include "cli/options/misplaced_files.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/io/near_files.h"
+#include "cli/options/able_verbs.h"
+#include "cli/options/given_options.h"
+#include "cli/options/parse.h"
+#include "cli/options/typed_files.h"
+#include "cli/options/whole_command.h"
+#include "core/values/error.h"
+#include "report/words.h"
+
+namespace penstock {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_file(const std::string& path) {
+  std::error_code error;
+  return fs::is_regular_file(path, error);
+}
+
+bool takes_model(const OptionTable& table) {
+  const std::string first = first_argument(table.usage);
+  return first == "MODEL" || first == "CONFIG";
+}
+
+// Of a file that is there and is none of what belongs here.
+std::string_view words_of(FileRole role) {
+  switch (role) {
+    case FileRole::kCluster:
+      return "a cluster";
+    case FileRole::kModel:
+      return "a model's config.json";
+    case FileRole::kProfile:
+      return "a profile";
+    default:
+      return "";
+  }
+}
+
+[[noreturn]] void refuse(const GivenOption& option, FileRole role, const std::string& help) {
+  throw_bad_input(fmt::format("{}: {}: this is {}, and {} belongs here\nhelp: {}", option.name,
+                              option.value, words_of(role),
+                              option.name == "--device" ? "a GPU" : "a cluster", help));
+}
+
+// "--device cluster.json"
+void refuse_cluster_as_device(const OptionTable& table, const Arguments& words,
+                              const GivenWords& given, const GivenOption& option) {
+  const bool has_cluster =
+      std::any_of(given.options.begin(), given.options.end(),
+                  [](const GivenOption& each) { return each.name == "--cluster"; });
+  const Arguments instead = has_cluster ? Arguments() : Arguments{"--cluster", option.value};
+  refuse(option, FileRole::kCluster,
+         fmt::format("{}: {}",
+                     has_cluster ? "--cluster says which GPUs there are; leave --device out"
+                                 : "a cluster has an option of its own",
+                     whole_command(verb_of(table), with_instead(words, option, instead))));
+}
+
+// "plan --cluster config.json", "plan config.json --device config.json"
+void refuse_model_as_machine(const OptionTable& table, const Arguments& words,
+                             const GivenWords& given, const GivenOption& option, FileRole role) {
+  Arguments rest = with_instead(words, option, {});
+  if (given.bare.empty()) rest.insert(rest.begin(), option.value);
+  refuse(option, role,
+         fmt::format("{}: {}",
+                     given.bare.empty() ? "the model comes first, without an option"
+                                        : "the model is the argument without an option",
+                     whole_command(verb_of(table), rest)));
+}
+
+void refuse_machines(const OptionTable& table, const Arguments& words) {
+  const GivenWords given = given_words(table, words);
+  for (const GivenOption& option : given.options) {
+    const bool is_machine = option.name == "--cluster" || option.name == "--device";
+    if (!is_machine || row_named(table, option.name) == nullptr || !is_file(option.value)) continue;
+    const FileRole role = role_of(option.value);
+    if (role == FileRole::kCluster && option.name == "--device" &&
+        row_named(table, "--cluster") != nullptr) {
+      refuse_cluster_as_device(table, words, given, option);
+    }
+    const bool is_model = role == FileRole::kModel || role == FileRole::kProfile;
+    if (is_model && takes_model(table)) refuse_model_as_machine(table, words, given, option, role);
+  }
+}
+
+// The JSON files of a folder that are of one of the roles, in the order of their names.
+std::vector<std::string> files_in(const std::string& folder, const std::vector<FileRole>& roles) {
+  std::vector<std::string> files;
+  std::error_code error;
+  constexpr std::size_t kMostRead = 200;
+  std::size_t read = 0;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+    const std::string path = entry.path().string();
+    if (!path.ends_with(".json") || ++read > kMostRead || !is_file(path)) continue;
+    if (std::find(roles.begin(), roles.end(), role_of(path)) != roles.end()) files.push_back(path);
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+// "a.json, b.json, c.json and 16 others"
+std::string listed(const std::vector<std::string>& files) {
+  constexpr std::size_t kMost = 4;
+  std::vector<std::string> names;
+  for (const std::string& file : files) {
+    if (names.size() < kMost) names.push_back(fs::path(file).filename().string());
+  }
+  const std::size_t more = files.size() - names.size();
+  return joined(names, ", ") + (more > 0 ? fmt::format(" and {} others", more) : "");
+}
+
+// One that is named in many examples, if it is among them.
+std::string best_of(const std::vector<std::string>& files) {
+  for (const std::string& file : files) {
+    if (fs::path(file).filename() == fs::path(model_at_hand()).filename()) return file;
+  }
+  return files.front();
+}
+
+void refuse_folder_as(std::string_view what, const OptionTable& table, const Arguments& words,
+                      const std::string& folder, const std::vector<FileRole>& roles) {
+  std::error_code error;
+  const bool is_folder = fs::is_directory(folder, error);
+  if (!is_folder || fs::exists(fs::path(folder) / "config.json", error)) return;
+  const std::vector<std::string> files = files_in(folder, roles);
+  if (files.empty()) return;
+  Arguments with_file = words;
+  std::replace(with_file.begin(), with_file.end(), folder, best_of(files));
+  throw_bad_input(
+      fmt::format("{}: this is a folder, and {} belongs here\nhelp: give one of its files ({}): {}",
+                  folder, what, listed(files), whole_command(verb_of(table), with_file)));
+}
+
+// "plan data/models --cluster data/clusters", "explain plans"
+void refuse_folders(const OptionTable& table, const Arguments& words) {
+  const std::string first = first_argument(table.usage);
+  if (!words.empty() && takes_model(table)) {
+    refuse_folder_as("a model's config.json", table, words, words[0],
+                     first == "CONFIG" ? std::vector{FileRole::kModel}
+                                       : std::vector{FileRole::kModel, FileRole::kProfile});
+  }
+  if (!words.empty() && first == "PLAN") {
+    refuse_folder_as("a plan", table, words, words[0], {FileRole::kPlan});
+  }
+  if (row_named(table, "--cluster") == nullptr) return;
+  for (const GivenOption& option : given_words(table, words).options) {
+    const bool is_apart = option.end - option.begin == 2;
+    if (option.name != "--cluster" || !is_apart) continue;
+    refuse_folder_as("a cluster", table, words, option.value, {FileRole::kCluster});
+  }
+}
+
+}  // namespace
+
+void refuse_misplaced_files(const OptionTable& table, const Arguments& words) {
+  refuse_folders(table, words);
+  refuse_machines(table, words);
+}
+
+}  // namespace penstock
