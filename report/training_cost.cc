@@ -89,6 +89,13 @@ std::string span_of(double hours, int digits) {
   return significant(60.0 * hours, std::min(digits, 3)) + " min";
 }
 
+// "0.56 s", too
+std::string short_span(double hours) {
+  constexpr double kSecondsPerHour = 3600.0, kMinute = 60.0;
+  const double seconds = kSecondsPerHour * hours;
+  return seconds < kMinute ? significant(seconds, 2) + " s" : span_of(hours, 3);
+}
+
 std::string span(double hours) { return span_of(hours, 4); }
 
 std::string line(std::string_view name, const std::string& value, Screen screen) {
@@ -251,7 +258,16 @@ std::string price_text(const TrainingCost& cost) {
 
 // Three digits, as the step time above it has: "81.9 days (75.5 to 122 days)".
 std::string training_sentence(const TrainingCost& cost) {
-  if (!ends(cost)) return fmt::format("Training never ends: {}.", cost.why_never);
+  if (!ends(cost)) {
+    constexpr std::string_view kNever = "never: ";
+    const std::string why =
+        cost.why_never.substr(cost.why_never.starts_with(kNever) ? kNever.size() : 0);
+    return fmt::format(
+        "Training never ends: {}; of {} GPUs one fails every {} (--mtbf-hours counts the hours of "
+        "one GPU, usually tens of thousands: 20000).",
+        why, with_commas(cost.gpus),
+        cost.failures ? short_span(cost.failures->job_mtbf_hours) : "moment");
+  }
   const std::string low = span_of(cost.low.hours, 3), high = span_of(cost.high.hours, 3);
   const bool is_one_unit = low.substr(low.find(' ')) == high.substr(high.find(' '));
   std::string text = fmt::format("Training on {} tokens takes {} ({} to {})",

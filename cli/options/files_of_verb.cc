@@ -219,6 +219,14 @@ std::string help_for_plan_first(std::string_view verb, const Arguments& argument
   // What ran has a layout, which nobody looks for.
   const std::string_view maker = verb == "validate" ? "predict" : "plan";
   const PartedWords parted = parted_words(maker, verb, arguments);
+  if (verb == "train" && role_of(arguments[0]) == FileRole::kModel) {
+    const Arguments model = with_taken("plan", {arguments[0]}, arguments);
+    return fmt::format(
+        "hand it to a trainer: {} --for megatron -o plan.json; then penstock export plan.json --to "
+        "megatron -o job writes the files that start it; penstock train itself runs plans from a "
+        "profile: penstock profile {} --device cpu -o profile.json measures one (docs/training.md)",
+        whole_command("plan", model), shell_word(arguments[0]));
+  }
   const std::string trainer = verb == "export" ? for_trainer(parted.asked, parted.making) : "";
   const std::string plan = plan_written(verb, arguments);
   Arguments making{arguments[0]}, asked{plan};

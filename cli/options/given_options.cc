@@ -7,7 +7,7 @@ namespace penstock {
 namespace {
 
 // "-1" and "-" are values.
-bool is_option(const std::string& word) {
+bool is_option_word(const std::string& word) {
   return word.size() > 1 && word[0] == '-' &&
          std::isdigit(static_cast<unsigned char>(word[1])) == 0;
 }
@@ -17,14 +17,14 @@ bool is_option(const std::string& word) {
 GivenWords given_words(const OptionTable& table, const Arguments& words) {
   GivenWords given;
   for (std::size_t i = 0; i < words.size() && words[i] != "--"; ++i) {
-    if (!is_option(words[i])) {
+    if (!is_option_word(words[i])) {
       given.bare.push_back(words[i]);
       continue;
     }
     const std::size_t equals = words[i].find('=');
     GivenOption option{words[i].substr(0, equals), "", i, i + 1};
     const OptionRow* row = row_named(table, option.name);
-    const bool has_next = i + 1 < words.size() && !is_option(words[i + 1]);
+    const bool has_next = i + 1 < words.size() && !is_option_word(words[i + 1]);
     if (equals != std::string::npos) {
       option.value = words[i].substr(equals + 1);
     } else if (has_next && (row == nullptr || row->takes_value())) {

@@ -41,17 +41,17 @@ BoundedThing bounded(const std::string& word) {
   return {};
 }
 
-bool is_any_of(const std::string& word, std::initializer_list<std::string_view> words) {
+bool is_among(const std::string& word, std::initializer_list<std::string_view> words) {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
 bool are_gpus(const std::string& thing) {
-  return is_any_of(thing, {"gpus", "gpu", "num-gpus", "n-gpus", "ngpus", "world-size", "devices",
-                           "ranks", "gpu-count", "number-of-gpus", "cards"});
+  return is_among(thing, {"gpus", "gpu", "num-gpus", "n-gpus", "ngpus", "world-size", "devices",
+                          "ranks", "gpu-count", "number-of-gpus", "cards"});
 }
 
 bool are_nodes(const std::string& thing) {
-  return is_any_of(thing, {"nodes", "node", "num-nodes", "nnodes", "n-nodes", "machines", "hosts"});
+  return is_among(thing, {"nodes", "node", "num-nodes", "nnodes", "n-nodes", "machines", "hosts"});
 }
 
 struct Range {
@@ -126,7 +126,7 @@ std::optional<CountsMeant> range_of_gpus(const Arguments& arguments, const Asked
         {option, std::to_string(range.most)},
         fmt::format("write {} {}: that is the most that a plan may use", option, range.most)};
   }
-  if (asked.has("--every-candidate")) return of_book(range, option);
+  if (asked.has("--every-candidate") && !asked.has("--vary")) return of_book(range, option);
   if (!asked.has("--vary") || range.most == 0 || range.of_nodes) return std::nullopt;
   const std::string values = "gpus=" + doubled(range.least, range.most);
   return CountsMeant{range.names, {"--vary", values}, "write --vary " + values};

@@ -41,7 +41,7 @@ bool names_aim(const std::string& word) {
   return std::find(kNames.begin(), kNames.end(), word) != kNames.end();
 }
 
-std::vector<std::string> parts_of(const std::string& word) {
+std::vector<std::string> parts_of_name(const std::string& word) {
   std::vector<std::string> parts{""};
   for (const char c : word) {
     if (c == '-' || c == ' ' || c == '/' || c == '.') {
@@ -54,7 +54,7 @@ std::vector<std::string> parts_of(const std::string& word) {
 }
 
 Aim aim_in(const std::string& text) {
-  const std::vector<std::string> parts = parts_of(plain_word(text));
+  const std::vector<std::string> parts = parts_of_name(plain_word(text));
   for (const WordsOfAim& row : kAims) {
     const bool is_it = std::any_of(parts.begin(), parts.end(), [&row](const std::string& part) {
       return !part.empty() &&
@@ -68,10 +68,10 @@ Aim aim_in(const std::string& text) {
 // "--cheapest", "--minimize-cost", "--lowest-memory": the name is the aim.
 bool is_aim(const std::string& word) {
   if (word == "cheapest" || word == "fastest" || word == "cheap") return true;
-  const std::string first = parts_of(word).front();
-  constexpr std::array<std::string_view, 9> kBest{"minimize", "maximize", "minimise",
-                                                  "maximise", "lowest",   "least",
-                                                  "best",     "optimize", "highest"};
+  const std::string first = parts_of_name(word).front();
+  constexpr std::array<std::string_view, 10> kBest{"fewest",   "minimize", "maximize", "minimise",
+                                                   "maximise", "lowest",   "least",    "best",
+                                                   "optimize", "highest"};
   return std::find(kBest.begin(), kBest.end(), first) != kBest.end() && word != first &&
          aim_in(word) != Aim::kUnknown;
 }

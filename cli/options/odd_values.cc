@@ -58,15 +58,16 @@ constexpr std::array kOdd{
              "leave it out: without it there is one for each core"},
     OddValue{"--budget", kChoose | kWithout | kEvery | kNought | kMinus, "time",
              "leave it out: without it the search ends by itself"},
-    OddValue{"--sequence-length", kChoose | kWithout | kEvery | kNought | kMinus, "number of tokens",
+    OddValue{"--sequence-length", kChoose | kWithout | kEvery | kNought | kMinus,
+             "number of tokens",
              "leave it out: without it the length is the model's own, at most 8192, or the longest "
              "of a profile"},
     OddValue{"--tokens", kChoose | kWithout | kNought | kMinus, "number of tokens",
              "leave it out: without it a step is planned, and no whole training"},
     OddValue{"--usd-per-gpu-hour", kChoose | kWithout | kNought | kMinus, "price",
              "leave it out: without it no price is printed, or that of the cluster file"},
-    OddValue{"--mtbf-hours", kChoose | kWithout | kEvery | kNought | kMinus, "time between failures",
-             "leave --mtbf-hours out: without it nothing fails"},
+    OddValue{"--mtbf-hours", kChoose | kWithout | kEvery | kNought | kMinus,
+             "time between failures", "leave --mtbf-hours out: without it nothing fails"},
     OddValue{"--reserve-gib", kChoose | kWithout | kMinus, "amount of memory",
              "leave it out: without it as much is left free as the cluster file says"},
     OddValue{"--schedule", kWithout | kNought, "schedule",
@@ -79,13 +80,12 @@ constexpr std::array kOdd{
              "leave it out: without it plans are for any trainer"},
     OddValue{"--precision", kChoose, "precision", "leave it out: bfloat16 is the default"},
     OddValue{"--gpus", kChoose | kEvery | kMinus, "number of GPUs",
-             "how many there are is asked of nobody: write a number, --gpus 64, or a range: --gpus "
-             "8..64 plans for each number, and says the fewest that do",
-             false, "--every-candidate"},
-    OddValue{"--gpus", kChoose | kEvery | kMinus, "number of GPUs",
-             "how many there are is asked of nobody: write a number, --gpus 64, or vary it: --vary "
-             "gpus=16,32,64",
-             false, "--vary"},
+             "write a number, --gpus 64, or vary it: --vary gpus=16,32,64", false, "--vary"},
+    OddValue{
+        "--gpus", kChoose | kEvery | kMinus, "number of GPUs",
+        "write a number, --gpus 64, or a range: --gpus 8..64 plans for each number, and says the "
+        "fewest that do",
+        false, "--every-candidate"},
     OddValue{"--global-batch", kChoose | kEvery | kNought | kMinus, "number of samples",
              "it is your choice, as training depends on it: write --global-batch 512; what sizes "
              "do to speed is shown by penstock compare ... --vary gbs=256,512",

@@ -205,7 +205,7 @@ constexpr std::array kConcepts{
            "leave it out: only searches have a limit of time: penstock plan ... --budget 30s"}}}},
     Concept{
         "remote remote-host ssh sky ssh-host user-host context kube-context",
-        {{{"--links --resume",
+        {{{"--links",
            "leave it out: a model is measured on the machine where this runs: build Penstock with "
            "LibTorch there (docs/gpu.md), run penstock profile there with -o profile.json, and "
            "copy "

@@ -269,7 +269,10 @@ constexpr std::array kRemarks{
     Remark{
         {"megatron", "megatron-lm"}, "write --for megatron: only plans that it can run", "--for"},
     Remark{{"torchtitan"}, "write --for torchtitan: only plans that it can run", "--for"},
-    Remark{{"deepspeed"}, "write --for deepspeed: only plans that it can run", "--for"},
+    Remark{{"deepspeed", "deepspeed-config", "deepspeed-config-file", "ds-config"},
+           "write --for deepspeed: only plans that it can run; its ZeRO stage is searched, or "
+           "written as --sharding zero3, and no file of its settings is read",
+           "--for"},
     Remark{{"pytorch"}, "write --for pytorch: only plans that it can run", "--for"},
     Remark{{"megatron", "torchtitan", "deepspeed", "pytorch"},
            "name the trainer with --for (plan) or --to (export), for example --for megatron"},
@@ -282,6 +285,11 @@ constexpr std::array kRemarks{
            "costs stand for a model here: --cost F=10ms,B=20ms; schedules of a model: penstock "
            "compare config.json --device h100-sxm --gpus 64 --global-batch 512 --vary "
            "schedule=1f1b,zb-h1",
+           "--cost-file"},
+    Remark{{"lr", "learning-rate", "warmup", "warmup-ratio", "dataset", "data", "optimizer",
+            "epochs", "decay", "lr-scheduler-type", "weight-decay", "gamma"},
+           "leave it out: an order of forward and backward passes is replayed here, of which a "
+           "learning rate and its like change nothing",
            "--cost-file"},
     Remark{{"recompute", "recomputation", "checkpointing", "remat", "activation-checkpointing"},
            "recompute is a cost, R, before every backward: --cost F=10ms,R=10ms,B=20ms",

@@ -106,6 +106,12 @@ std::string help_for_kind_of_value(const WordIndex& index, const std::string& va
   if (std::string own = help_for_assigned(index, value); !own.empty()) return own;
   const std::string key = key_called(value.substr(0, std::min(value.find('='), value.size())));
   if (value.find('=') != std::string::npos && !key.empty()) {
+    const bool are_many =
+        value.find(',') != std::string::npos && value.find('=') == value.rfind('=');  // "TP=1,2"
+    for (const OptionRow& row : index.rows()) {
+      const std::string& option = row.names.back();
+      if (option == "--vary" && are_many) return fmt::format("did you mean --vary {}?", value);
+    }
     for (const OptionRow& row : index.rows()) {
       const std::string& option = row.names.back();
       if (option != "--layout" && option != "--pin") continue;

@@ -276,7 +276,8 @@ class Readings {
   }
 
   void add_direct() {
-    if ((name_ == "-v" && !is_digits(value_)) || word_ == "verbose") {
+    if ((name_ == "-v" && !is_digits(value_) && value_.find('=') == std::string::npos) ||
+        word_ == "verbose") {
       say(kDirect, "everything is printed without it; --json has all figures");
     }
     const bool is_device = word_ == "d" ? !is_digits(value_) : word_ == "gpu" && !is_digits(value_);

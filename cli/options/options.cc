@@ -200,7 +200,7 @@ std::optional<std::string> Options::parse(const Arguments& typed, Screen screen)
       bad_option(spaced(entry.names),
                  fmt::format("given {} times{}", results.size(),
                              other.empty() ? "" : ", of which one is called " + other),
-                 help_for_repeated(entry.names, entry.value_name, results) +
+                 help_for_repeated(own, entry.names, entry.value_name, results) +
                      command_once(own, entry.names, results) +
                      (other.starts_with("--device") &&
                               std::find(own.begin(), own.end(), "--device") == own.end()

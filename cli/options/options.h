@@ -64,9 +64,13 @@ class Options {
   struct Parser;
   Entry& add(const std::string& names, std::string value_name, std::string help);
   [[nodiscard]] std::string help_for_value(const std::string& name) const;
-  [[nodiscard]] std::string help_for_repeated(const std::string& names,
+  [[nodiscard]] std::string help_for_repeated(const Arguments& own, const std::string& names,
                                               const std::string& value_name,
                                               const std::vector<std::string>& values) const;
+  [[nodiscard]] std::string help_for_devices(const Arguments& own,
+                                             const std::vector<std::string>& values) const;
+  [[nodiscard]] std::string each_planned(Arguments own, const std::string& option,
+                                         const Arguments& instead) const;
   [[nodiscard]] TypedCommand typed_command(const Arguments& own) const;
   void refuse_quoted(const Arguments& arguments) const;
   void refuse_blank_options(const Arguments& arguments) const;

@@ -14,7 +14,7 @@
 namespace penstock {
 namespace {
 
-Arguments parts_of(const std::string& value) {
+Arguments parts_of_value(const std::string& value) {
   Arguments parts{""};
   for (const char c : value) {
     const bool ends = c == ',' || c == ';' || c == ' ';
@@ -53,7 +53,7 @@ std::optional<Arguments> option_in(const OptionTable& table, const Arguments& pa
 
 // The value and the options behind it; nothing where there is anything else.
 std::optional<Arguments> words_in(const OptionTable& table, const GivenOption& option) {
-  const Arguments parts = parts_of(option.value);
+  const Arguments parts = parts_of_value(option.value);
   if (parts.size() < 2 || parts[0].find('=') != std::string::npos) return std::nullopt;
   Arguments words{option.name, parts[0]};
   for (std::size_t i = 1; i < parts.size(); ++i) {

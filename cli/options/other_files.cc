@@ -19,6 +19,7 @@
 #include "cli/options/files_of_verb.h"
 #include "cli/options/options_entry.h"
 #include "cli/options/plan_made.h"
+#include "cli/options/schedule_called.h"
 #include "cli/options/typed_files.h"
 #include "cli/options/whole_command.h"
 #include "core/files/format.h"
@@ -363,6 +364,50 @@ void refuse_missing(const std::string& verb, const std::string& takes, const Arg
                           arguments.front(), help));
 }
 
+// "manage plan.json --spot": what belongs there is told before its options are.
+void refuse_no_job(const std::string& verb, const Arguments& arguments) {
+  if (verb != "manage" && verb != "status" && verb != "tell") return;
+  const FileRole role = role_of(arguments.front());
+  const std::string_view what = role == FileRole::kPlan      ? "a plan"
+                                : role == FileRole::kModel   ? "a model's config.json"
+                                : role == FileRole::kProfile ? "a profile"
+                                : role == FileRole::kCluster ? "a cluster"
+                                                             : "";
+  if (what.empty()) return;
+  throw_bad_input(fmt::format(
+      "{}: this is {}, and a job file belongs here\nhelp: a job file (penstock.job/1) names a book "
+      "of plans, the data and folders: data/jobs/two_machines.json is one to copy, penstock plan "
+      "{} "
+      "--device h100-sxm --gpus 8..64 --global-batch 512 -o book.json writes a book; then penstock "
+      "{} job.json, whose manager carries on when GPUs come and go",
+      arguments.front(), what,
+      role == FileRole::kModel ? arguments.front() : std::string("config.json"),
+      verb == "tell" ? "manage" : verb));
+}
+
+// "compare plan1.json plan2.json", of which the first is not there.
+void refuse_missing_plans(const std::string& verb, const Arguments& arguments) {
+  std::error_code error;
+  if (verb != "compare" || std::filesystem::exists(arguments.front(), error)) return;
+  Arguments files;
+  for (const std::string& word : arguments) {
+    if (word.starts_with('-')) break;
+    files.push_back(word);
+  }
+  const bool are_plans =
+      files.size() > 1 && std::all_of(files.begin(), files.end(), [](const std::string& file) {
+        const FileRole role = role_of(file);
+        return role == FileRole::kPlan || (role == FileRole::kNone && file.ends_with(".json"));
+      });
+  if (!are_plans) return;
+  throw Error(ErrorKind::kMissingResource,
+              fmt::format("{}: cannot read this file: No such file or directory\nhelp: plans that "
+                          "penstock plan ... -o FILE wrote are shown on one page by {}; compare "
+                          "plans one model with several settings: {}",
+                          arguments.front(), whole_command("report", files),
+                          whole_command("compare", {model_at_hand()})));
+}
+
 }  // namespace
 
 void refuse_other_file(const std::string& usage, const Arguments& arguments) {
@@ -370,9 +415,13 @@ void refuse_other_file(const std::string& usage, const Arguments& arguments) {
   refuse_verb_without_file(usage.substr(0, usage.find(' ')), arguments);
   if (arguments.empty() || arguments[0].starts_with('-')) return;
   const std::string& path = arguments[0];
+  if (usage.starts_with("schedule ") && is_schedule_of_other_field(path)) {
+    static_cast<void>(schedule_called("NAME", path));  // says what belongs here
+  }
   refuse_joined(usage.substr(0, usage.find(' ')), arguments);
   if (first_argument(usage) == "PLAN")
     refuse_named_plan(usage.substr(0, usage.find(' ')), arguments);
+  refuse_missing_plans(usage.substr(0, usage.find(' ')), arguments);
   refuse_missing(usage.substr(0, usage.find(' ')), first_argument(usage), arguments);
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error)) return;
@@ -380,6 +429,7 @@ void refuse_other_file(const std::string& usage, const Arguments& arguments) {
                     format = format_of_file(path);
   if (is_plan_format(format)) refuse_time_as_run(verb, arguments);
   refuse_file_of_other_verb(verb, arguments);
+  refuse_no_job(verb, arguments);
   refuse_model_of_other_verb(verb, arguments);
   // "validate train.log --plan plan.json": the right one is there as well.
   const bool has_plan = std::any_of(arguments.begin() + 1, arguments.end(), [](const auto& word) {

@@ -57,6 +57,12 @@ std::string file_of(const OptionTable& table, const std::string& form) {
                                                    : "profile.json";
 }
 
+bool has_tables(const OptionTable& table) {
+  const OptionRow* row = row_named(table, "--format");
+  return row != nullptr &&
+         std::find(row->choices.begin(), row->choices.end(), "csv") != row->choices.end();
+}
+
 }  // namespace
 
 void refuse_form_as_output(const OptionTable& table, const Arguments& words) {
@@ -74,13 +80,13 @@ void refuse_form_as_output(const OptionTable& table, const Arguments& words) {
                "one dash and a blank, or --output=FILE: " + command(value.substr(1)));
   }
   if (!is_form(form)) return;
-  bad_option("-o", fmt::format("a file is named here, and '{}' is a form", form),
-             fmt::format(
-                 "write {}{}", command(has_file ? value.substr(equals + 1) : file_of(table, form)),
-                 row_named(table, "--format") != nullptr
-                     ? "; --json, --format csv or --format markdown choose what is printed"
-                 : row_named(table, "--json") != nullptr ? "; --json prints the result for programs"
-                                                         : ""));
+  bad_option(
+      "-o", fmt::format("a file is named here, and '{}' is a form", form),
+      fmt::format(
+          "write {}{}", command(has_file ? value.substr(equals + 1) : file_of(table, form)),
+          has_tables(table) ? "; --json, --format csv or --format markdown choose what is printed"
+          : row_named(table, "--json") != nullptr ? "; --json prints the result for programs"
+                                                  : ""));
 }
 
 }  // namespace penstock

@@ -42,48 +42,50 @@ std::vector<std::string> schedules_of_family(std::string_view typed) {
   return {};
 }
 
-// "cosine" of a learning rate, "fifo" of a queue of jobs.
-void refuse_other_field(std::string_view option, std::string_view typed, const std::string& what) {
-  constexpr std::array<std::string_view, 20> kOfRates{"cosine",
-                                                      "linear",
-                                                      "constant",
-                                                      "warmup",
-                                                      "polynomial",
-                                                      "exponential",
-                                                      "step",
-                                                      "onecycle",
-                                                      "wsd",
-                                                      "sgdr",
-                                                      "plateau",
-                                                      "inversesqrt",
-                                                      "decay",
-                                                      "annealing",
-                                                      "noam",
-                                                      "multistep",
-                                                      "lr",
-                                                      "rsqrt",
-                                                      "warmupstabledecay",
-                                                      "learningrate"};
-  constexpr std::array<std::string_view, 12> kOfJobs{"fifo",  "lifo",   "sjf",     "backfill",
-                                                     "cron",  "daily",  "hourly",  "nightly",
-                                                     "queue", "weekly", "tonight", "priority"};
+// What other fields have schedules of, and the words for them.
+struct OtherField {
+  std::string_view what;
+  std::array<std::string_view, 20> words;  // or what they begin with
+};
+constexpr std::array kOtherFields{
+    OtherField{
+        "that is a schedule of a learning rate, which changes neither the time of a step nor "
+        "its memory",
+        {"cosine",      "linear",      "constant",     "warmup",    "polynomial",
+         "exponential", "step",        "onecycle",     "wsd",       "sgdr",
+         "plateau",     "inversesqrt", "decay",        "annealing", "noam",
+         "multistep",   "rsqrt",       "learningrate", "lr",        "cyclic"}},
+    OtherField{"that orders jobs, and none is queued here",
+               {"fifo", "lifo", "sjf", "backfill", "cron", "daily", "hourly", "nightly", "queue",
+                "weekly", "tonight", "priority", "fairshare", "gang"}}};
+
+const OtherField* other_field(std::string_view typed) {
   const std::string word = letters_and_digits(typed);
-  const auto begins = [&word](std::string_view each) { return word.starts_with(each); };
-  const bool is_of_rate = std::any_of(kOfRates.begin(), kOfRates.end(), begins);
-  if (!is_of_rate && std::none_of(kOfJobs.begin(), kOfJobs.end(), begins)) return;
-  const std::string_view example =
-      option == "NAME" ? "penstock schedule 1f1b -P 4 -M 16 --cost F=10ms,B=20ms --print"
-                       : "--schedule 1f1b";
-  bad_option(
-      option, what,
-      fmt::format("{}; schedules here are orders of a pipeline's work: {}",
-                  is_of_rate ? "that is a schedule of a learning rate, which changes neither "
-                               "the time of a step nor its memory"
-                             : "that orders jobs, and none is queued here",
-                  option.starts_with("--vary ") ? "--vary schedule=1f1b,zb-h1" : example));
+  for (const OtherField& field : kOtherFields) {
+    for (const std::string_view each : field.words) {
+      if (!each.empty() && word.starts_with(each)) return &field;
+    }
+  }
+  return nullptr;
+}
+
+void refuse_other_field(std::string_view option, std::string_view typed, const std::string& what) {
+  const OtherField* field = other_field(typed);
+  if (field == nullptr) return;
+  bad_option(option, what,
+             fmt::format("{}; schedules here are orders of a pipeline's work: {}", field->what,
+                         option.starts_with("--vary ") ? "--vary schedule=1f1b,zb-h1"
+                         : option.starts_with("--")    ? "--schedule 1f1b"
+                                                       : "penstock schedule 1f1b -P 4 -M 16 --cost "
+                                                         "F=10ms,B=20ms --print"));
 }
 
 }  // namespace
+
+bool is_schedule_of_other_field(std::string_view typed) {
+  const bool is_file = typed.find_first_of("./") != std::string_view::npos;
+  return !is_file && schedule_spelled(typed).empty() && other_field(typed) != nullptr;
+}
 
 std::string schedule_called(std::string_view option, std::string_view typed) {
   if (const std::string_view name = schedule_spelled(typed); !name.empty())

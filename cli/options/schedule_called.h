@@ -10,4 +10,7 @@ namespace penstock {
 // is none.
 std::string schedule_called(std::string_view option, std::string_view typed);
 
+// Whether it is a word for the schedules of learning rates or of jobs, which no pipeline has.
+bool is_schedule_of_other_field(std::string_view typed);
+
 }  // namespace penstock

@@ -256,8 +256,9 @@ std::string Options::help_for_parted(const Arguments& own, const std::string& wo
     if (option == "--schedule" && has("--vary")) {
       return fmt::format("write --vary schedule={},{}", value, joined(words, ","));
     }
-    return fmt::format("write it as one word: {} {}{}{}", option, value, between,
-                       joined(words, ","));
+    const bool is_zero = option == "--vary" && plain_word(value).starts_with("zero");
+    return fmt::format("write it as one word: {} {}{}{}", option, is_zero ? "sharding" : value,
+                       between, joined(words, ","));
   }
   return "";
 }
@@ -505,13 +506,18 @@ std::string help_for_trainers_file(Arguments own, const std::string& word) {
     if (find_trainer(trainer_called(part)) != nullptr) trainer = trainer_called(part);
   }
   own.erase(std::find(own.begin(), own.end(), word));
-  if (std::find(own.begin(), own.end(), "--to") == own.end()) {
+  const bool is_named = std::find(own.begin(), own.end(), "--to") != own.end();
+  if (!is_named) {
     own.insert(own.end(), {"--to", trainer});
   }
   const bool has_folder = std::any_of(own.begin(), own.end(), [](const std::string& each) {
     return each.starts_with("-o") || each.starts_with("--output");
   });
   if (!has_folder) own.insert(own.end(), {"-o", "job"});
+  if (is_named) {
+    return "the trainer's files, their names among them, are written into a folder: " +
+           whole_command("export", own);
+  }
   return fmt::format(
       "no file of a trainer is read; one is named (--to pytorch, torchtitan, megatron, deepspeed "
       "...: penstock export --help), and its files are written into a folder: {}",

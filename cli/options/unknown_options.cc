@@ -42,8 +42,48 @@ void Options::refuse_other_choice(const Entry& missing) const {
   }
 }
 
+// "penstock compare ... --vary gpus=8,16" of "plan ... --gpus 8 --gpus 16".
+std::string Options::each_planned(Arguments own, const std::string& option,
+                                  const Arguments& instead) const {
+  for (auto at = own.begin(); at != own.end();) {
+    const bool is_apart = *at == option && own.end() - at > 1;
+    const bool is_it = is_apart || at->starts_with(option + '=');
+    at = is_it ? own.erase(at, at + (is_apart ? 2 : 1)) : at + 1;
+  }
+  own.insert(own.end(), instead.begin(), instead.end());
+  return whole_command("compare", with_taken("compare", {own.front()}, own));
+}
+
+// "--device h100-sxm:32 --device a100-80gb:32" are both at once, without numbers each alone.
+std::string Options::help_for_devices(const Arguments& own,
+                                      const std::vector<std::string>& values) const {
+  Arguments types, counts;
+  for (const std::string& value : values) {
+    const std::size_t mark = value.find_last_of(":=*x");
+    const bool is_counted = mark != std::string::npos && is_digits(value.substr(mark + 1));
+    types.push_back(is_counted ? value.substr(0, mark) : value);
+    if (is_counted) counts.push_back(value.substr(mark + 1));
+  }
+  Arguments instead{"--vary", "device=" + joined(types, ",")};
+  if (!counts.empty() && std::find(own.begin(), own.end(), "--gpus") == own.end()) {
+    instead.insert(instead.end(), {"--gpus", counts.front()});
+  }
+  const std::string each = each_planned(own, "--device", instead);
+  constexpr const char* kMixed =
+      "--cluster FILE (data/clusters/a100-40gb-2x4-v100-16gb-4x4.json is one to copy)";
+  return counts.empty() ? fmt::format(
+                              "{} plans for each; GPUs of several types at once are a "
+                              "cluster file: {}",
+                              each, kMixed)
+                        : fmt::format(
+                              "{} GPUs of these types at once are a cluster file with a kind "
+                              "of node for each: {}; each type alone: {}",
+                              joined(counts, " + "), kMixed, each);
+}
+
 // Two values of an option that takes one.
-std::string Options::help_for_repeated(const std::string& names, const std::string& value_name,
+std::string Options::help_for_repeated(const Arguments& own, const std::string& names,
+                                       const std::string& value_name,
                                        const std::vector<std::string>& values) const {
   const std::string name = parse_list("option", names).back();
   const bool are_equal =
@@ -63,15 +103,13 @@ std::string Options::help_for_repeated(const std::string& names, const std::stri
     return each.find("..") != std::string::npos;
   });
   if (has_range) return "keep one of them";
-  if (name == "--device" && has("--gpus")) {
-    return fmt::format(
-        "penstock compare ... --vary device={} plans for each; GPUs of several "
-        "types at once are a cluster file: --cluster FILE",
-        joined(values, ","));
-  }
+  const bool has_model = !own.empty() && !own.front().starts_with('-');
+  if (name == "--device" && has("--gpus") && has_model) return help_for_devices(own, values);
   if (name == "--gpus" || name == "--global-batch" || name == "--sequence-length") {
-    return fmt::format("keep one of them; penstock compare ... --vary {}={} plans for each",
-                       name.substr(2), joined(values, ","));
+    const Arguments instead{"--vary", name.substr(2) + '=' + joined(values, ",")};
+    return fmt::format("keep one of them; {} plans for each",
+                       has_model && has("--gpus") ? each_planned(own, name, instead)
+                                                  : "penstock compare ... " + joined(instead, " "));
   }
   return "keep one of them";
 }

@@ -16,6 +16,7 @@
 #include "cli/options/field_words.h"
 #include "cli/options/longest_name.h"
 #include "cli/options/option_aliases.h"
+#include "cli/options/whole_command.h"
 #include "core/values/error.h"
 #include "report/words.h"
 
@@ -67,6 +68,21 @@ bool is_on(const std::string& value) {
   return value.empty() || word == "true" || word == "on" || word == "yes";
 }
 
+// "did you mean --to megatron?" and no more: the option that the value is of.
+std::optional<Arguments> words_meant(std::string_view help, const std::string& value) {
+  constexpr std::string_view kMeant = "did you mean ";
+  const std::size_t blank = help.find(' ', kMeant.size());
+  const bool is_one = help.starts_with("did you mean --") && help.ends_with('?') &&
+                      blank != std::string_view::npos &&
+                      help.find("; or ") == std::string_view::npos;
+  if (!is_one || value.empty()) return std::nullopt;
+  std::string_view word = help.substr(blank + 1, help.size() - blank - 2);
+  if (word.size() > 1 && word.front() == '"') word = word.substr(1, word.size() - 2);
+  if (word != value && word != plain_word(value)) return std::nullopt;
+  return Arguments{std::string(help.substr(kMeant.size(), blank - kMeant.size())),
+                   std::string(word)};
+}
+
 // What stands in its place in the command that is meant, its own value aside; nothing where nobody
 // can say.
 std::optional<Arguments> words_instead(const UnreadOption& option, const WordIndex& index) {
@@ -86,6 +102,7 @@ std::optional<Arguments> words_instead(const UnreadOption& option, const WordInd
     if (!option.value.empty()) words.push_back(option.value);
     return words;
   }
+  if (const auto words = words_meant(help, option.value)) return words;
   if (help.starts_with(kLeave))
     return is_off(option.value) ? std::nullopt : std::optional(Arguments());
   return help.starts_with(kWrite) ? words_written(help) : std::nullopt;
@@ -188,15 +205,20 @@ std::string with_whole_layout(const std::string& help, const Arguments& read) {
 
 constexpr std::string_view kNameless = " is the argument without a name: ";
 
-// "-m config.json" among several, where the argument is not there as well; or null.
-const UnreadOption* named_argument(const std::vector<UnreadOption>& unread, const Arguments& read) {
+// "-p plan.json -l train.log" among several, in the order of their places, where no argument is
+// there as well.
+std::vector<const UnreadOption*> named_arguments(const std::vector<UnreadOption>& unread,
+                                                 const Arguments& read) {
+  std::vector<const UnreadOption*> found;
   const bool has_first = !read.empty() && !read.front().starts_with('-');
-  const auto found = std::find_if(unread.begin(), unread.end(), [](const UnreadOption& each) {
-    const bool is_first = each.help.starts_with("MODEL ") || each.help.starts_with("PLAN ") ||
-                          each.help.starts_with("CONFIG ");
-    return is_first && each.help.find(kNameless) != std::string::npos && !each.value.empty();
-  });
-  return has_first || found == unread.end() ? nullptr : &*found;
+  for (const std::string_view place : {"MODEL ", "CONFIG ", "PLAN ", "RUN "}) {
+    for (const UnreadOption& each : unread) {
+      const bool is_it = each.help.starts_with(place) && !each.value.empty() &&
+                         each.help.find(kNameless) != std::string::npos;
+      if (is_it && !has_first) found.push_back(&each);
+    }
+  }
+  return found;
 }
 
 // The whole command; empty where one of the options has no words, or one would stand twice.
@@ -216,12 +238,12 @@ std::string command_meant(const std::vector<UnreadOption>& unread, const Argumen
     }
     return true;
   };
-  const UnreadOption* argument = named_argument(unread, read);
-  if (argument != nullptr) add({argument->value});
+  const std::vector<const UnreadOption*> arguments = named_arguments(unread, read);
+  for (const UnreadOption* argument : arguments) words.push_back(argument->value);
   auto next = unread.begin();
   for (std::size_t i = 0; i <= read.size(); ++i) {
     for (; next != unread.end() && next->at == i; ++next) {
-      if (&*next == argument) continue;
+      if (std::find(arguments.begin(), arguments.end(), &*next) != arguments.end()) continue;
       const auto instead = words_with_argument(*next, asked.index(), places);
       if (!instead || !add(*instead)) return "";
     }
@@ -377,6 +399,19 @@ std::string missing_beside(const std::vector<UnreadOption>& unread, const Argume
                      names.size() == 1 ? "it" : "them", joined(words, " "));
 }
 
+// "report plan.json --report_to wandb": without it something is missing still.
+std::string completed(const UnreadOption& option, const Arguments& read, const Asked& asked) {
+  const std::string& usage = asked.index().usage();
+  const std::string verb = usage.substr(0, usage.find(' '));
+  const bool has_first = !read.empty() && !read.front().starts_with('-');
+  const bool is_told =
+      verb == "plan" || verb == "compare" || verb == "check" || verb == "calibrate";
+  if (is_told || !has_first || !option.help.starts_with(kLeave)) return "";
+  if (option.help.find("penstock ") != std::string::npos) return "";
+  const std::string command = whole_command(verb, read);
+  return command == command_of(verb, read) ? "" : ": " + command;
+}
+
 }  // namespace
 
 bool is_off(const std::string& value) {
@@ -408,7 +443,8 @@ void refuse_options(const std::vector<UnreadOption>& unread, const Arguments& re
   if (is_one && names.size() == 1) {
     refuse_option(names.front(),
                   with_whole_layout(with_command(unread.front(), read, asked), read) +
-                      given_as_well(unread.front(), read) + missing_beside(unread, read, asked));
+                      given_as_well(unread.front(), read) + missing_beside(unread, read, asked) +
+                      completed(unread.front(), read, asked));
   }
   std::vector<std::string> quoted;
   constexpr std::size_t kMostNames = 8;

@@ -1,6 +1,9 @@
 // Only what needs no other value is read here: whether values agree, the question says.
 #include "cli/options/wrong_values.h"
 
+#include <algorithm>
+#include <string_view>
+
 #include "cli/options/counts_of_types.h"
 #include "cli/options/device_called.h"
 #include "cli/options/field_words.h"
@@ -56,7 +59,14 @@ void WrongValues::check(const SearchOptions& given) {
 
 // What stdin holds is read once.
 void WrongValues::check_missing(const SearchOptions& given) {
-  if (!letters_.empty() && given.profile != "-") check([&] { require_inputs(given); });
+  if (letters_.empty() || given.profile == "-") return;
+  // "--gpus H100:8": the answer to it names the device.
+  const bool has_device = std::any_of(letters_.begin(), letters_.end(), [](const Error& letter) {
+    return std::string_view(letter.what()).find("help: write --device ") != std::string_view::npos;
+  });
+  SearchOptions known = given;
+  if (has_device && !known.device) known.device = "h100-sxm";
+  check([&] { require_inputs(known); });
 }
 
 void WrongValues::check(const TrainingCostOptions& training) {

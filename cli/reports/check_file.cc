@@ -132,20 +132,39 @@ CheckedLaunch checked_launch(const std::string& file, const std::string& text,
   return checked;
 }
 
+namespace {
+
+std::vector<std::string> devices_of(const ModelProfile& profile) {
+  std::vector<std::string> devices;
+  for (const SectionType& type : profile.section_types) {
+    for (const Measurement& each : type.measurements) {
+      const bool is_known = std::find(devices.begin(), devices.end(), each.device) != devices.end();
+      if (!is_known) devices.push_back(each.device);
+    }
+  }
+  return devices;
+}
+
+}  // namespace
+
 // A profile or a cluster is checked by reading it: readers are strict.
 CheckedFile checked_own(const std::string& path, const Json& json, Screen screen) {
   const std::string format = format_of(json);
   if (format == "penstock.profile/1") {
     const ModelProfile profile = read_profile(json, path);
-    return {fmt::format("{}: no findings; the profile of {}, {} sections\n", path, profile.name,
-                        profile.sections.size()),
-            {}};
+    return {
+        fmt::format("{}: no findings: it can be read, and nothing in it contradicts itself; the "
+                    "profile of {}, {} sections, measured on {}\n",
+                    path, profile.name, profile.sections.size(), joined(devices_of(profile), ", ")),
+        {}};
   }
   if (format == "penstock.cluster/1") {
     const ClusterSpec cluster = read_cluster(json, path);
-    return {fmt::format("{}: no findings; the cluster {}, {} devices\n", path, cluster.name,
-                        device_count(cluster)),
-            {}};
+    return {
+        fmt::format("{}: no findings: it can be read, and nothing in it contradicts itself; the "
+                    "cluster {}, {} devices\n",
+                    path, cluster.name, device_count(cluster)),
+        {}};
   }
   expect_format(json, path, kPlanFormat);
   return checked_plan(path, json, screen);

@@ -15,11 +15,13 @@
 #include "cli/options/option_aliases.h"
 #include "cli/options/options.h"
 #include "cli/options/parse.h"
+#include "cli/options/placed_words.h"
 #include "cli/options/schedule_spelled.h"
 #include "cli/options/search_options.h"
 #include "cli/options/slow_options.h"
 #include "cli/options/table_format.h"
 #include "cli/options/training_cost_options.h"
+#include "cli/options/typed_files.h"
 #include "cli/options/wrong_values.h"
 #include "cli/reports/remarks_on_question.h"
 #include "cli/verbs/verbs.h"
@@ -152,6 +154,49 @@ std::string example_of(const std::string& key) {
                      is_degree ? "1,2,4" : "A,B");
 }
 
+// "zero=1,2,3" and "nodes=1,2" as keys that there are.
+std::string pair_in_own_words(const std::string& key, const std::vector<std::string>& values) {
+  const bool is_zero = key == "zero" || key == "zero-stage" || key == "stage" || key == "ds-zero";
+  const bool is_fsdp = key == "fsdp" || key == "fsdp2";
+  const bool are_nodes = key == "nodes" || key == "nnodes" || key == "num-nodes";
+  if (!is_zero && !is_fsdp && !are_nodes) return "";
+  std::vector<std::string> own;
+  for (const std::string& value : values) {
+    const bool is_number = value.find_first_not_of("0123456789") == std::string::npos;
+    const bool is_off = value == "off" || value == "none" || value == "0" || value == "false";
+    constexpr int kUsual = 8, kMostDigits = 6;
+    if (are_nodes && (!is_number || value.size() > kMostDigits)) return "";
+    own.push_back(are_nodes                          ? std::to_string(kUsual * std::stoll(value))
+                  : is_off                           ? "none"
+                  : is_fsdp                          ? "fsdp"
+                  : is_number                        ? "zero" + value
+                  : value == "on" || value == "true" ? "zero1"
+                                                     : value);
+  }
+  return fmt::format("write --vary {}={}{}", are_nodes ? "gpus" : "sharding", joined(own, ","),
+                     are_nodes ? ", the GPUs of all nodes where each has 8" : "");
+}
+
+// "cluster=h100,a100" names GPUs, and "device=a.json,b.json" files of clusters.
+void refuse_other_machines(const Axis& axis) {
+  const bool are_gpus = std::all_of(axis.values.begin(), axis.values.end(), [](const auto& value) {
+    return is_like_gpu(value) && role_of(value) == FileRole::kNone;
+  });
+  const bool are_files = std::all_of(axis.values.begin(), axis.values.end(), [](const auto& value) {
+    return role_of(value) == FileRole::kCluster;
+  });
+  if (axis.key == "cluster" && are_gpus) {
+    bad_option("--vary cluster",
+               fmt::format("'{}' is a GPU, and a file belongs here", axis.values[0]),
+               fmt::format("write --vary device={}", joined(axis.values, ",")));
+  }
+  if (axis.key == "device" && are_files) {
+    bad_option("--vary device",
+               fmt::format("{} is a cluster, and a GPU belongs here", axis.values[0]),
+               fmt::format("write --vary cluster={}", joined(axis.values, ",")));
+  }
+}
+
 std::vector<Axis> axes_of(const std::vector<std::string>& vary, const SearchOptions& given) {
   if (vary.empty()) {
     const std::string lists = lists_in(given);
@@ -188,6 +233,13 @@ std::vector<Axis> axes_of(const std::vector<std::string>& vary, const SearchOpti
                    "list its values in one option: " + with_value(other, text.substr(equals + 1)));
       }
     }
+    refuse_other_machines(axis);
+    const std::vector<std::string> known = known_keys();
+    if (std::find(known.begin(), known.end(), axis.key) == known.end()) {
+      if (const std::string own = pair_in_own_words(axis.key, axis.values); !own.empty()) {
+        bad_option("--vary", fmt::format("unknown key '{}'", axis.key), own);
+      }
+    }
     rows *= axis.values.size();
     if (rows > kMostRows) {
       bad_option("--vary", fmt::format("more than {} combinations", kMostRows),
@@ -221,7 +273,6 @@ std::string help_for_key(const std::string& key) {
            "a micro-batch";
   }
   if (key == "gpu") return "did you mean 'device' (its type) or 'gpus' (how many)?";
-  if (key == "zero" || key == "zero-stage") return "write --vary sharding=zero1,zero3";
   std::string near = did_you_mean(key, in_field_words(known_keys()));
   if (near.starts_with("did you mean")) return near;
   OptionTable table;

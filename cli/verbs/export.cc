@@ -174,11 +174,11 @@ Answer run_export(const Arguments& arguments, Screen screen) {
                fmt::format("say for which trainer, one of {}: for example {}",
                            joined(exported_trainer_names(), ", "), command.whole()));
   }
-  if (output) refuse_file(*output, command);
   const std::string& asked = *to;
   const std::size_t at = asked.find('@');
   if (at != std::string::npos && !target_version) target_version = asked.substr(at + 1);
   const TrainerRow& target = target_named(asked.substr(0, at));
+  if (output) refuse_file(*output, command);
   const Loaded<PlanFile> plan = load_plan(path);
   ExportRequest request;
   request.version =
