@@ -220,7 +220,8 @@ std::string help_for_plan_first(std::string_view verb, const Arguments& argument
   const std::string_view maker = verb == "validate" ? "predict" : "plan";
   const PartedWords parted = parted_words(maker, verb, arguments);
   if (verb == "train" && role_of(arguments[0]) == FileRole::kModel) {
-    const Arguments model = with_taken("plan", {arguments[0]}, arguments);
+    Arguments model{arguments[0]};
+    model.insert(model.end(), parted.making.begin(), parted.making.end());
     return fmt::format(
         "hand it to a trainer: {} --for megatron -o plan.json; then penstock export plan.json --to "
         "megatron -o job writes the files that start it; penstock train itself runs plans from a "

@@ -96,13 +96,11 @@ std::string doubled(std::int64_t least, std::int64_t most) {
 
 // Where several numbers make a book of plans.
 CountsMeant of_book(const Range& range, const std::string& option) {
-  constexpr std::int64_t kWide = 8;
-  const std::int64_t most = range.most > 0   ? range.most
-                            : range.gpus > 0 ? range.gpus
-                                             : range.least * kWide;
-  const std::string text = fmt::format("{}..{}", range.least, most);
+  const std::int64_t most = range.most > 0 ? range.most : range.gpus;
+  const std::string text =
+      fmt::format("{}..{}", range.least, most > 0 ? std::to_string(most) : "N");
   CountsMeant meant{range.names, {}, ""};
-  if (range.gpus == 0) meant.words = {option, text};
+  if (range.gpus == 0 && most > 0) meant.words = {option, text};
   meant.help = fmt::format(
       "a range is one option: write {} {}{}, which plans for each number and "
       "says the fewest that do (with -o book.json they are a book, which "
