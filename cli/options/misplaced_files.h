@@ -7,7 +7,8 @@
 
 namespace penstock {
 
-// Error{kBadInput} for "--device cluster.json", "--cluster config.json", and for "plan data/models".
+// Error{kBadInput} for "--device cluster.json", "--cluster config.json", and for "plan
+// data/models".
 void refuse_misplaced_files(const OptionTable& table, const Arguments& words);
 
 }  // namespace penstock

@@ -1,4 +1,5 @@
-// Several options that were typed as one: "--device h100-sxm,gpus=8", "--gpus '8 --global-batch 64'".
+// Several options that were typed as one: "--device h100-sxm,gpus=8", "--gpus '8 --global-batch
+// 64'".
 #pragma once
 
 #include "cli/io/answer.h"
