@@ -27,7 +27,7 @@ Arguments parts_of_value(const std::string& value) {
 
 // The option of the verb that a key is called after, "--global-batch" of "Global_Batch"; or "".
 std::string option_of(const OptionTable& table, std::string_view key) {
-  const std::string name = "--" + plain_word(key);
+  std::string name = "--" + plain_word(key);
   const OptionRow* row = row_named(table, name);
   if (row != nullptr && row->takes_value()) return name;
   const std::string called = "--" + key_called(key);

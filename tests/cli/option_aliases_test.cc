@@ -171,7 +171,7 @@ TEST_CASE("a schedule by its name is the value of an option") {
 
 TEST_CASE("what has no equivalent has a sentence") {
   CHECK(refusal({"--nodes", "8"}, kPlan).find("--gpus 64 for 8 nodes of 8") != std::string::npos);
-  CHECK(refusal({"--batch", "8"}, kPlan).find("--global-batch N") != std::string::npos);
+  CHECK(refusal({"--batch", "8"}, kPlan).find("--global-batch 8") != std::string::npos);
   CHECK(refusal({"--tp", "2"}, {"--why-not"}).find("--why-not TP=2") != std::string::npos);
   for (const char* gpus : {"--gpus", "--world-size", "-n", "--num-gpus", "--gpu"}) {
     CAPTURE(gpus);
