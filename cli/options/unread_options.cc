@@ -102,7 +102,7 @@ std::optional<Arguments> words_instead(const UnreadOption& option, const WordInd
     if (!option.value.empty()) words.push_back(option.value);
     return words;
   }
-  if (const auto words = words_meant(help, option.value)) return words;
+  if (auto words = words_meant(help, option.value)) return words;
   if (help.starts_with(kLeave))
     return is_off(option.value) ? std::nullopt : std::optional(Arguments());
   return help.starts_with(kWrite) ? words_written(help) : std::nullopt;
