@@ -15,6 +15,7 @@
 #include "cli/io/environment.h"
 #include "cli/io/screen_width.h"
 #include "cli/options/tried_proposals.h"
+#include "cli/options/typed_for_examples.h"
 #include "cli/verbs/refusal_of.h"
 #include "cli/verbs/verbs.h"
 #include "core/values/error.h"
@@ -91,7 +92,8 @@ int main(int count, char** values) {
     streams = streams_of(take_color(typed));
     return print(streams, run_penstock(typed, screen), screen);
   } catch (const Error& error) {
-    return complain(streams, with_tried_proposals(error.what(), typed, refusal_of),
+    const std::string message = with_typed_for_examples(error.what(), typed, refusal_of);
+    return complain(streams, with_tried_proposals(message, typed, refusal_of),
                     exit_of(error.kind()));
   } catch (const std::bad_alloc&) {
     return complain(streams, "out of memory\nhelp: fewer micro-batches or stages need less",

@@ -1,0 +1,99 @@
+#include "cli/options/typed_for_examples.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cli/options/proposed_commands.h"
+#include "cli/options/typed_files.h"
+
+namespace penstock {
+namespace {
+
+// As typed_command.cc writes them for what nobody typed.
+struct Example {
+  std::string_view value;
+  std::array<std::string_view, 3> options;  // of ours, the first one
+};
+constexpr std::array<Example, 3> kExamples{
+    Example{"h100-sxm", {"--device", "--gpu-type", "--accelerator"}},
+    Example{"64", {"--gpus", "--num-gpus", "--num_gpus"}},
+    Example{"512", {"--global-batch", "--gbs", "--global-batch-size"}}};
+constexpr std::string_view kModelExample = "config.json";
+
+bool is_among(const Arguments& words, std::string_view word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+// Of "--gpus 128" and "--gpus=128"; empty where the option was not typed, or has no value.
+std::string value_of(const Arguments& typed, std::string_view option) {
+  for (std::size_t i = 0; i < typed.size(); ++i) {
+    const std::size_t equals = typed[i].find('=');
+    if (typed[i].substr(0, equals) != option) continue;
+    if (equals != std::string::npos) return typed[i].substr(equals + 1);
+    if (i + 1 < typed.size() && !typed[i + 1].starts_with('-')) return typed[i + 1];
+  }
+  return "";
+}
+
+// For the value of that option in a proposal; empty where it is no example, or was typed itself.
+std::string typed_for(const std::string& option, const std::string& value, const Arguments& typed) {
+  const auto* example = std::find_if(kExamples.begin(), kExamples.end(), [&](const Example& one) {
+    return one.value == value && one.options.front() == option;
+  });
+  if (example == kExamples.end() || is_among(typed, value)) return "";
+  for (const std::string_view name : example->options) {
+    if (std::string known = value_of(typed, name); !known.empty()) return known;
+  }
+  return "";
+}
+
+// Of a proposal's first argument.
+std::string model_for(const std::string& word, const Arguments& typed) {
+  if (word != kModelExample || is_among(typed, word)) return "";
+  const Arguments models = typed_files(typed).models;
+  return models.size() == 1 ? models.front() : "";
+}
+
+// One word of the command, by its place.
+using Change = std::pair<std::size_t, std::string>;
+
+std::vector<Change> changes_of(const Arguments& words, const Arguments& typed) {
+  std::vector<Change> changes;
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    std::string put =
+        i == 1 ? model_for(words[i], typed) : typed_for(words[i - 1], words[i], typed);
+    const bool is_there = is_among(words, put);  // "profile config.json --resume profile.json"
+    if (!put.empty() && !is_there) changes.emplace_back(i, std::move(put));
+  }
+  return changes;
+}
+
+}  // namespace
+
+std::string with_typed_for_examples(std::string message, const Arguments& typed,
+                                    const RefusalOf& refusal_of) {
+  std::vector<ProposedCommand> commands = proposed_commands(message);
+  std::reverse(commands.begin(), commands.end());  // so that the places of the others stay
+  for (const ProposedCommand& command : commands) {
+    const Arguments words(
+        command.words.begin(),
+        command.words.begin() + static_cast<std::ptrdiff_t>(command.lengths.front()));
+    std::vector<Change> changes = changes_of(words, typed);
+    if (changes.empty()) continue;
+    Arguments changed = words;
+    for (const auto& [at, put] : changes) changed[at] = put;
+    if (refusal_of(changed) && !refusal_of(words)) continue;
+    std::reverse(changes.begin(), changes.end());
+    for (const auto& [at, put] : changes) {
+      const std::size_t size = words[at].size();
+      message.replace(command.ends[at] - size, size, put);
+    }
+  }
+  return message;
+}
+
+}  // namespace penstock
