@@ -86,8 +86,9 @@ TEST_CASE("what was typed twice or apart is answered by one word to write") {
     options.repeated("--pin", "K=V,...", "", pins);
     return tests::message_of([&] { static_cast<void>(options.parse(arguments, {})); });
   };
-  CHECK(message({"c.json", "--device", "h100", "--device", "a100"})
-            .find("--vary device=h100,a100") != std::string::npos);
+  CHECK(
+      message({"c.json", "--device", "h100", "--device", "a100"}).find("--vary device=h100,a100") !=
+      std::string::npos);
   CHECK(message({"c.json", "--gpus", "8", "--gpus", "16"}).find("--vary gpus=8,16") !=
         std::string::npos);
   CHECK(message({"c.json", "--schedule", "1f1b", "--schedule", "zb-h1"})
