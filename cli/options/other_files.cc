@@ -1,9 +1,11 @@
 // A file of another kind in the first place: what it is, and the command that was probably meant,
 // with the options that were typed.
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <initializer_list>
 #include <sstream>
+#include <string>
 #include <string_view>
 #include <system_error>
 
@@ -140,6 +142,34 @@ std::string layout_besides(const std::string& layout, const Arguments& read) {
   return out;
 }
 
+// As many GPUs as were typed, where that is no number that the plan is for; else empty.
+std::string other_gpus(const PlanMade& made, const Arguments& read) {
+  const std::string* typed = value_of(read, {"--gpus"});
+  return typed == nullptr || *typed == made.gpus ? "" : *typed;
+}
+
+// The layout with replicas for that many GPUs, where they and their share of the batch come out
+// even.
+std::string layout_on(const std::string& gpus, const PlanMade& made) {
+  constexpr std::string_view kReplicas = " DP=";
+  constexpr std::size_t kMostDigits = 6;
+  const auto is_number = [](const std::string& text) {
+    return !text.empty() && text.size() <= kMostDigits &&
+           text.find_first_not_of("0123456789") == std::string::npos;
+  };
+  const std::size_t at = made.layout.find(kReplicas);
+  if (!is_number(gpus) || !is_number(made.gpus) || at == std::string::npos) return made.layout;
+  const std::size_t begin = at + kReplicas.size(),
+                    end = std::min(made.layout.find(' ', begin), made.layout.size());
+  const std::string replicas = made.layout.substr(begin, end - begin);
+  if (!is_number(replicas) || !is_number(made.batch)) return made.layout;
+  const std::int64_t all = std::int64_t{std::stoi(replicas)} * std::stoi(gpus);
+  const std::int64_t wanted = all / std::stoi(made.gpus);
+  const bool is_even = wanted > 0 && all % std::stoi(made.gpus) == 0;
+  if (!is_even || std::stoi(made.batch) % wanted != 0) return made.layout;
+  return fmt::format("{}{}{}", made.layout.substr(0, begin), wanted, made.layout.substr(end));
+}
+
 // The files that a plan was made from, in place of it.
 std::string command_for_its_model(const std::string& verb, Arguments arguments) {
   const auto read = read_by_verb(verb, arguments);
@@ -159,7 +189,8 @@ std::string command_for_its_model(const std::string& verb, Arguments arguments) 
   }
   if (is_profile && !has_cluster && machine.empty()) return "";
   arguments.insert(arguments.begin() + 1, machine.begin(), machine.end());
-  const std::string layout = verb == "predict" ? layout_besides(made.layout, *read) : "";
+  const std::string layout =
+      verb == "predict" ? layout_besides(layout_on(other_gpus(made, *read), made), *read) : "";
   if (!layout.empty()) {
     arguments.insert(arguments.begin() + 1 + std::ssize(machine), {"--layout", layout});
     return command_of(verb, arguments);
@@ -188,6 +219,23 @@ void refuse_time_as_run(const std::string& verb, const Arguments& arguments) {
       command_of("validate", {arguments[0], "train.log"})));
 }
 
+// "predict plan.json --gpus 32" of a plan for 8; empty where no other number is asked about.
+std::string help_for_other_gpus(const std::string& verb, const Arguments& arguments) {
+  const auto read = read_by_verb(verb, arguments);
+  const PlanMade made = plan_made(arguments.front());
+  if (verb != "predict" || !read || value_of(*read, {"--layout"}) != nullptr) return "";
+  const std::string gpus = other_gpus(made, *read);
+  if (gpus.empty()) return "";
+  const std::string plan =
+      command_for_its_model("plan", with_taken("plan", {arguments.front()}, arguments));
+  if (plan.empty()) return "";
+  const std::string same = layout_on(gpus, made);
+  const std::string command =
+      same == made.layout ? "" : command_for_its_model("predict", arguments);
+  return fmt::format("for {} GPUs plan anew: {}{}", gpus, plan,
+                     command.empty() ? "" : "; the same layout with other replicas: " + command);
+}
+
 [[noreturn]] void refuse_plan(const std::string& verb, const Arguments& arguments) {
   const std::string& path = arguments.front();
   if (const Arguments plans = plans_or_json(arguments); verb == "compare" && plans.size() > 1) {
@@ -196,7 +244,12 @@ void refuse_time_as_run(const std::string& verb, const Arguments& arguments) {
         "penstock plan config.json ... --baseline {0} compares it with the best plan of that model",
         path, whole_command("report", plans)));
   }
-  std::string help =
+  std::string help = help_for_other_gpus(verb, arguments);
+  if (!help.empty()) {
+    throw_bad_input(
+        fmt::format("{}: this is a plan, and a model belongs here\nhelp: {}", path, help));
+  }
+  help =
       verb == "compare"
           ? fmt::format(
                 "penstock plan config.json ... --baseline {0} compares it with the best "
@@ -288,6 +341,23 @@ std::string help_for_word(const std::string& word) {
          "docs/file_formats.md, and penstock VERB --help explains the options of a verb";
 }
 
+// "explain 2", "export '#2'": a row of the table that plan prints.
+std::string help_for_row(const std::string& verb, const Arguments& arguments) {
+  std::string row = arguments.front();
+  if (row.starts_with('#')) row.erase(0, 1);
+  constexpr std::size_t kMostDigits = 2;
+  const bool is_row = !row.empty() && row.size() <= kMostDigits &&
+                      row.find_first_not_of("0123456789") == std::string::npos;
+  if (!is_row) return "";
+  Arguments words = arguments;
+  words.front() = fmt::format("plan{}.json", row);
+  return fmt::format(
+      "a plan file belongs here; to have plan {0} of the table that penstock plan printed, repeat "
+      "that command with what its row says, and -o: penstock plan ... --pin TP=..,PP=..,DP=..,"
+      "mbs=.. --schedule NAME -o plan{0}.json; then {1}",
+      row, command_of(verb, words));
+}
+
 // "check job", where nobody exported one.
 std::string help_for_folder(const Arguments& arguments) {
   std::string folder = arguments.front();
@@ -353,7 +423,9 @@ void refuse_missing(const std::string& verb, const std::string& takes, const Arg
   const bool is_named = role == FileRole::kScript || role == FileRole::kLog;
   const bool are_plans =
       role == FileRole::kPlan || (role == FileRole::kNone && plans_or_json(arguments).size() > 1);
+  const std::string row = takes == "PLAN" ? help_for_row(verb, arguments) : "";
   const std::string help = verb == "compare" && are_plans ? help_for_plans(arguments)
+                           : !row.empty()                 ? row
                            : is_named                     ? help_for_files(verb, arguments)
                            : verb == "explain"            ? help_for_word(arguments.front())
                            : verb == "check"              ? help_for_folder(arguments)

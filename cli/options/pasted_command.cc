@@ -67,6 +67,18 @@ bool is_launch_file_called_so(const std::string& path) {
   return std::filesystem::exists(status) && !is_program;
 }
 
+// Behind settings of the environment, and behind options with their values: "check --gpus 64 srun
+// ..". A launcher's name right behind an option is its value, "--trainer deepspeed".
+Arguments::const_iterator first_bare(const Arguments& words) {
+  for (auto at = words.begin(); at != words.end(); ++at) {
+    if (is_variable(*at)) continue;
+    if (!at->starts_with('-')) return at;
+    const bool has_next = at->find('=') == std::string::npos && words.end() - at > 1;
+    if (has_next && !(at + 1)->starts_with('-')) ++at;
+  }
+  return words.end();
+}
+
 // A quoted command is one argument.
 Arguments words_of(const Arguments& arguments) {
   Arguments words;
@@ -86,9 +98,9 @@ void refuse_pasted_command(const std::string& usage, const Arguments& arguments)
   const std::string takes = first_argument(usage);
   const bool takes_file = takes.starts_with("FILE") || takes == "MODEL" || takes == "PLAN";
   const Arguments words = takes_file ? words_of(arguments) : Arguments();
-  const auto launcher = std::find_if_not(words.begin(), words.end(), is_variable);
+  const auto launcher = first_bare(words);
   if (launcher == words.end() || !is_launcher(*launcher)) return;
-  if (is_launch_file_called_so(arguments[0])) return;
+  if (is_launch_file_called_so(arguments[0]) || is_launch_file_called_so(*launcher)) return;
   std::string file, gpus = gpus_in(arguments);  // "check 'torchrun train.py' --gpus 64"
   for (const std::string& word : words) {
     const std::string name = word.substr(word.find('=') + 1);  // "--deepspeed=ds_config.json"

@@ -10,7 +10,10 @@
 #include <fmt/format.h>
 
 #include "cli/io/files.h"
+#include "cli/io/shell_word.h"
 #include "cli/options/parse.h"
+#include "cli/options/placed_words.h"
+#include "cli/options/typed_files.h"
 #include "training/archive_file.h"
 #include "training/model_from_config.h"
 
@@ -24,6 +27,16 @@ constexpr int kMostRanks = 64;
 int number_of(const char* option, const std::optional<std::string>& text, int otherwise,
               int least = 1, int most = kWidest) {
   return parse_count(option, text, least, otherwise, most);
+}
+
+// "profile config.json --device h100-sxm": another verb has the GPUs that are not here.
+std::string help_for_device(const std::string& model, const std::string& device) {
+  const std::string gpu = is_like_gpu(device) ? device : "h100-sxm";
+  const std::string file = role_of(model) == FileRole::kModel ? model : "config.json";
+  return fmt::format(
+      "expected cpu, cuda or cuda:N, a device of this machine, which is measured; {} estimates for "
+      "a GPU that is not here, and plan takes --device {} at once",
+      command_of("estimate", {file, "--device", gpu}), gpu);
 }
 
 std::vector<int> numbers_of(const char* option, const std::string& text) {
@@ -354,10 +367,8 @@ ProfileRequest ProfileOptions::request(int processors) const {
   set_sizes(request);
   request.device = device_.value_or("cpu");
   if (request.device != "cpu" && !request.device.starts_with("cuda")) {
-    bad_option(
-        "--device", fmt::format("there is no '{}'", request.device),
-        "expected cpu, cuda or cuda:N, a device of this machine; penstock estimate config.json "
-        "--device h100-sxm estimates for a GPU that is not here");
+    bad_option("--device", fmt::format("there is no '{}'", request.device),
+               help_for_device(model_.value_or(""), request.device));
   }
   request.device_type = device_type_.value_or(request.device == "cpu" ? "cpu" : "");
   set_links(request, processors);

@@ -1,11 +1,35 @@
 #include "cli/options/table_format.h"
 
+#include <string_view>
+
 #include <fmt/format.h>
 
 #include "cli/options/parse.h"
 #include "report/words.h"
 
 namespace penstock {
+namespace {
+
+// What other verbs draw or write by the name of a file; empty of other forms.
+std::string_view help_for_drawn(std::string_view form) {
+  if (form == "html" || form == "htm" || form == "page") {
+    return "leave it out: penstock plan ... -o plan.json writes the plan, then penstock report "
+           "plan.json -o report.html makes a page of it";
+  }
+  if (form == "perfetto" || form == "chrome") {
+    return "leave it out: penstock plan ... -o plan.json writes the plan, then penstock trace "
+           "plan.json -o step.json writes such a trace of it";
+  }
+  for (const std::string_view picture : {"svg", "png", "pdf", "jpg", "jpeg"}) {
+    if (form != picture) continue;
+    return "the name of a picture says its format, without --format: penstock schedule ... "
+           "-o step.svg draws a schedule, penstock trace plan.json -o step.svg a plan, "
+           "penstock report plan.json -o report.html makes a page";
+  }
+  return "";
+}
+
+}  // namespace
 
 void TableFormatOptions::declare(Options& options, const std::string& table) {
   options.option("--format", "text|csv|markdown|json",
@@ -31,13 +55,9 @@ TableFormat TableFormatOptions::chosen() const {
                fmt::format("one form at a time: --format {}",
                            joined(parse_list("--format", *format), " or --format ")));
   }
-  for (const std::string_view picture :
-       {"svg", "png", "html", "pdf", "jpg", "perfetto", "chrome"}) {
-    if (*format != picture) continue;
-    bad_option("--format", fmt::format("'{}' is none of text, csv, markdown, json", picture),
-               "the name of a picture says its format, without --format: penstock schedule ... "
-               "-o step.svg draws a schedule, penstock trace plan.json -o step.svg a plan, "
-               "penstock report plan.json -o report.html makes a page");
+  if (const std::string_view help = help_for_drawn(*format); !help.empty()) {
+    bad_option("--format", fmt::format("'{}' is none of text, csv, markdown, json", *format),
+               std::string(help));
   }
   unknown_word("--format", *format, {"text", "csv", "markdown", "json"});
 }

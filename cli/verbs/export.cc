@@ -109,6 +109,18 @@ void set_refusal(Json& json, const Export& refusal, const NearestPlan& nearest) 
                .set("prediction", to_json(nearest.plan->prediction, nearest.plan->plan)));
 }
 
+// "> ds_config.json": what stdout goes to holds them all.
+std::string note_on_printed(const std::vector<NamedText>& files, const TypedCommand& command,
+                            Screen screen) {
+  if (files.size() < 2 || screen.columns > 0) return "";
+  Arguments words = command.words;
+  words.insert(words.end(), {"-o", "job"});
+  return wrapped(
+      fmt::format("all {} files are printed one after another; as files of their own: {}",
+                  files.size(), command_of("export", words)),
+      screen.width(), "note: ", "      ");
+}
+
 // "-o ds_config.json": several files are written.
 void refuse_file(const std::string& output, const TypedCommand& command) {
   std::error_code error;
@@ -208,8 +220,9 @@ Answer run_export(const Arguments& arguments, Screen screen) {
   if (output && *output != "-") written = write_into(*output, answer.files);
   if (json) return json_answer(object);
   if (written.empty()) {
+    const std::string on_printed = output ? "" : note_on_printed(answer.files, command, screen);
     return {joined_files(answer.files), kYes,
-            wrapped(answer.notes, screen.width(), "note: ", "      ")};
+            on_printed + wrapped(answer.notes, screen.width(), "note: ", "      ")};
   }
   std::string text =
       fmt::format("for {} {}: {}\n", target.name, request.version, joined(written, ", "));

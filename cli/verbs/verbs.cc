@@ -20,6 +20,7 @@
 #include "cli/options/parse.h"
 #include "cli/options/typed_files.h"
 #include "cli/options/whole_command.h"
+#include "cli/verbs/refusal_of.h"
 #include "cli/verbs/verb_called.h"
 #include "core/files/plan_format.h"
 #include "core/values/error.h"
@@ -187,6 +188,28 @@ Arguments with_small_names(Arguments words) {
   return words;
 }
 
+// "--model llama-3-8b": the whole name of a model that lies with the program, as its file.
+Arguments with_shipped_files(Arguments words) {
+  for (std::string& word : words) {
+    std::error_code error;
+    if (word.starts_with('-') || std::filesystem::exists(word, error)) continue;
+    if (const ShippedModels shipped = shipped_models(word); shipped.is_it) word = shipped.paths;
+  }
+  return words;
+}
+
+// What the verb itself says to an option that it has not: "schedules --list".
+std::string help_of_refusal(const std::string& verb, Arguments words) {
+  words.insert(words.begin(), verb);
+  const std::string refusal = refusal_of(words).value_or("");
+  constexpr std::string_view kHelp = "\nhelp: ";
+  const std::size_t at = refusal.find(kHelp);
+  if (!refusal.starts_with("unknown option '") || at == std::string::npos) return "";
+  const std::size_t begin = at + kHelp.size();
+  const std::string help = refusal.substr(begin, refusal.find('\n', begin) - begin);
+  return help.find("penstock ") == std::string::npos ? "" : help;
+}
+
 // The files of the words, with what the verb takes of the rest, and what it has not.
 std::string command_of_known(const std::string& verb, const Arguments& rest) {
   Arguments words;
@@ -207,12 +230,13 @@ std::string with_command(const std::string& help, const Arguments& arguments) {
   const std::string verb = help.substr(begin, end - begin);
   if (find_verb(verb) == nullptr) return help;
   if (arguments.size() < 2) return help + " for example " + whole_command(verb, {});
-  const Arguments rest =
-      with_small_names(with_choices(verb, {arguments.begin() + 1, arguments.end()}));
+  const Arguments rest = with_shipped_files(
+      with_small_names(with_choices(verb, {arguments.begin() + 1, arguments.end()})));
   if (std::string other = help_for_files(verb, rest); !other.empty()) return help + ' ' + other;
   if (std::string placed = placed_command(verb, rest); !placed.empty()) return help + ' ' + placed;
   if (verb_takes(verb, rest)) return help + " write " + whole_command(verb, rest);
   if (std::string known = command_of_known(verb, rest); !known.empty()) return help + ' ' + known;
+  if (std::string own = help_of_refusal(verb, rest); !own.empty()) return help + ' ' + own;
   return fmt::format("{} for example {}", help, whole_command(verb, {}));
 }
 
