@@ -132,10 +132,11 @@ TEST_CASE("words that are none are refused with those that are") {
         "--precision: there is no 'int8'\nhelp: expected float32, bfloat16, float16 or float64");
   CHECK(message_for({"gpt", "--optimizer", "lion"}) ==
         "--optimizer: there is no 'lion'\nhelp: expected adamw or sgd");
-  CHECK(message_for({"gpt", "--device", "tpu"}) ==
-        "--device: there is no 'tpu'\nhelp: expected cpu, cuda or cuda:N, a device of this "
-        "machine; penstock estimate config.json "
-        "--device h100-sxm estimates for a GPU that is not here");
+  CHECK(
+      message_for({"gpt", "--device", "tpu"}) ==
+      "--device: there is no 'tpu'\nhelp: expected cpu, cuda or cuda:N, a device of this "
+      "machine, which is measured; penstock estimate config.json --device h100-sxm estimates for a "
+      "GPU that is not here, and plan takes --device h100-sxm at once");
   CHECK(message_for({"gpt", "--recompute", "some"}) ==
         "--recompute: there is no mode 'some'\nhelp: expected none, full or none,full");
 }
