@@ -11,6 +11,7 @@
 #include "cli/options/launch_counts.h"
 #include "cli/options/placed_words.h"
 #include "cli/options/schedule_spelled.h"
+#include "cli/options/whole_command.h"
 #include "cli/verbs/verb_called.h"
 #include "cli/verbs/verbs.h"
 #include "core/values/error.h"
@@ -341,7 +342,7 @@ std::string placed_command(std::string_view name, const Arguments& arguments) {
     const auto options = words_as_options(words, kept, asked);
     if (!options || !takes_all(asked, kept, {}, false)) return false;
     kept.insert(kept.end(), options->begin(), options->end());
-    command = "write " + command_of(std::string(name), kept);
+    command = "write " + whole_command(name, kept);
     return true;
   });
   return command;

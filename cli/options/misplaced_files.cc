@@ -161,9 +161,32 @@ void refuse_folders(const OptionTable& table, const Arguments& words) {
   }
 }
 
+// "report step.html -o plan.json": the page would be written in the place of the plan.
+void refuse_swapped(const OptionTable& table, const Arguments& words) {
+  const GivenWords given = given_words(table, words);
+  if (first_argument(table.usage) != "PLAN" || given.bare.empty()) return;
+  const std::string& first = given.bare.front();
+  for (const GivenOption& option : given.options) {
+    const bool is_output = option.name == "-o" || option.name == "--output";
+    const bool ends_alike = fs::path(first).extension() == fs::path(option.value).extension();
+    if (!is_output || ends_alike || role_of(first) != FileRole::kNone ||
+        role_of(option.value) != FileRole::kPlan) {
+      continue;
+    }
+    Arguments swapped = with_instead(words, option, {});
+    std::replace(swapped.begin(), swapped.end(), first, option.value);
+    swapped.insert(swapped.end(), {"-o", first});
+    throw_bad_input(
+        fmt::format("{0} is a plan, and -o would write over it\nhelp: the plan comes first, and -o "
+                    "names what is written: {1}",
+                    option.value, whole_command(verb_of(table), swapped)));
+  }
+}
+
 }  // namespace
 
 void refuse_misplaced_files(const OptionTable& table, const Arguments& words) {
+  refuse_swapped(table, words);
   refuse_folders(table, words);
   refuse_machines(table, words);
 }

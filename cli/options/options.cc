@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/options/given_options.h"
 #include "cli/options/misplaced_files.h"
 #include "cli/options/odd_values.h"
 #include "cli/options/options_entry.h"
@@ -60,6 +61,17 @@ std::vector<std::string> items_of(const std::string& help) {
     }
   }
   return items;
+}
+
+// "--to megatron profile.json": what is said of the file that a verb takes holds wherever it
+// stands.
+Arguments with_file_first(const OptionTable& table, Arguments words) {
+  if (words.empty() || !words.front().starts_with('-')) return words;
+  const GivenWords given = given_words(table, words);
+  if (given.bare.empty()) return words;
+  const auto file = std::find(words.begin(), words.end(), given.bare.front());
+  if (file != words.end()) std::rotate(words.begin(), file, file + 1);
+  return words;
 }
 
 }  // namespace
@@ -159,7 +171,7 @@ std::optional<std::string> Options::parse(const Arguments& typed, Screen screen)
   refuse_quoted(arguments);
   refuse_schedule(arguments);
   refuse_gpus(arguments);
-  refuse_other_file(usage_, arguments);
+  refuse_other_file(usage_, with_file_first(table(), arguments));
   refuse_misplaced_files(table(), arguments);
   const Arguments own = in_own_options(arguments, known_names(), remarks_,
                                        [this]() -> const WordIndex& { return index(); });

@@ -24,6 +24,8 @@
 #include "cli/options/environment_words.h"
 #include "cli/options/field_words.h"
 #include "cli/options/launch_counts.h"
+#include "cli/options/measured_runs.h"
+#include "cli/options/measured_time.h"
 #include "cli/options/moved_words.h"
 #include "cli/options/option_readings.h"
 #include "cli/options/options_entry.h"
@@ -708,6 +710,22 @@ std::string help_for_rest(const std::string& usage, Arguments own, const Argumen
 }  // namespace
 
 // What people write for one value and the shell takes apart, or where an option belongs.
+namespace {
+
+// "--measured 3.2 s/it", as progress bars print it: the unit is a part of the value.
+std::string help_for_parted_time(const std::string& usage, Arguments own, const std::string& word) {
+  const auto unit = std::find(own.begin(), own.end(), word);
+  const bool follows_time = unit - own.begin() > 1 && unit != own.end() && *(unit - 2) == kMeasured;
+  const std::string time = follows_time ? plain_step_time(*(unit - 1) + word) : "";
+  if (time.empty()) return "";
+  *(unit - 1) = time;
+  own.erase(unit);
+  return "the unit follows its number without a blank: " +
+         whole_command(usage.substr(0, usage.find(' ')), own);
+}
+
+}  // namespace
+
 std::string Options::help_for_surplus(const Arguments& own, const std::string& word) const {
   if (word.starts_with(' ')) return help_for_backslash(usage_, own);
   if (std::string help = help_for_blank_at_comma(own, word); !help.empty()) return help;
@@ -722,6 +740,7 @@ std::string Options::help_for_surplus(const Arguments& own, const std::string& w
                                (*(place - 2) == "--why-not" || *(place - 2) == "--pin") &&
                                (place - 1)->find('=') != std::string::npos;
   if (is_further_pair) return help_for_parted(own, word);  // "--why-not PP=8 DP=8"
+  if (std::string help = help_for_parted_time(usage_, own, word); !help.empty()) return help;
   if (std::string help = help_for_placed(own); !help.empty()) return help;
   if (word.find('=') == std::string::npos && own.size() > 1 && !is_there(word)) {
     const bool is_value = std::find(own.begin(), own.end(), "--layout") != own.end();

@@ -115,6 +115,16 @@ std::string remark_of_uneven_batch(int global_batch, std::string_view what, std:
       below > 0 ? fmt::format("{} or {}", below, below + round) : std::to_string(round));
 }
 
+std::string remark_of_uneven_plan(const SearchRequest& request, const Plan& plan) {
+  const bool is_even = plan.is_mixed() || !plan.has_even_batch() || has_equal_micro_batches(plan);
+  const bool is_pinned = request.pins.data && request.pins.micro_batch_size;
+  if (request.trainer != nullptr || is_even || is_pinned) return "";
+  return fmt::format(
+      "note: gbs = {} is no multiple of DP x mbs = {}, which most trainers refuse; --for megatron "
+      "plans what it runs\n",
+      plan.global_batch, std::int64_t{plan.data} * plan.micro_batch_size);
+}
+
 std::string remarks_on_question(const SearchOptions& given, const SearchRequest& request) {
   std::string remarks = remark_of_name(given);
   const Pins& pins = request.pins;

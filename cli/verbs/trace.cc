@@ -1,6 +1,7 @@
 // `penstock trace`: prediction and run become the same StepTrace, which is then written for a
 // viewer (Perfetto, Kineto's files for HTA) or drawn (SVG, PNG); two steps go side by side into one
 // archive.
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
@@ -15,6 +16,8 @@
 #include "cli/options/options.h"
 #include "cli/options/parse.h"
 #include "cli/options/picture_options.h"
+#include "cli/options/typed_command.h"
+#include "cli/options/whole_command.h"
 #include "cli/reports/large_plans.h"
 #include "cli/reports/step_of_csv.h"
 #include "cli/verbs/verbs.h"
@@ -71,6 +74,23 @@ struct TraceOptions {
                  "write -o step.json or -o step.svg; penstock report plan.json -o report.html "
                  "writes a page");
     }
+  }
+
+  // What Chrome's viewer reads is written where no form is named.
+  void refuse_chrome(const TypedCommand& command) const {
+    const bool is_chrome = format && (format->starts_with("chrome") || *format == "json");
+    if (!is_chrome) return;
+    Arguments words = command.words;
+    const auto option = std::find(words.begin(), words.end(), "--format");
+    if (words.end() - option > 1) words.erase(option, option + 2);
+    if (run && output && output->ends_with(".json")) {
+      std::replace(words.begin(), words.end(), *output,
+                   output->substr(0, output->rfind('.')) + ".tar");
+    }
+    bad_option("--format", fmt::format("unknown '{}'", *format),
+               fmt::format("perfetto, the default, is Chrome's form{}: {}",
+                           run ? ", and with --run an archive (TAR) of two" : "",
+                           whole_command("trace", words)));
   }
 
   void check() const {
@@ -281,8 +301,11 @@ Answer run_trace(const Arguments& arguments, Screen screen) {
                  "step.svg)");
   options.remark({"memory", "mem", "counters"},
                  "leave it out: a counter shows the memory of every rank");
+  TypedCommand command;
+  options.keep_command(command);
   if (auto help = options.parse(arguments, screen)) return help_answer(*help);
   given.choose_format();
+  given.refuse_chrome(command);
   given.check();
 
   Predicted prediction = predicted_of(given);
@@ -303,6 +326,10 @@ Answer run_trace(const Arguments& arguments, Screen screen) {
     return {perfetto_json(traces.front(), metadata_of(traces.front(), plan))};
   }
   const std::vector<std::string> written = write_traces(given, plan, traces);
+  const bool is_archive = traces.size() > 1 && !given.is_kineto() && !given.is_picture();
+  if (is_archive && given.output->ends_with(".json")) {
+    notes.push_back(*given.output + " is no JSON: prediction and run are an archive (TAR) of two");
+  }
   if (given.json) return json_answer(trace_json(traces, written, notes));
   return report_answer(report_of(given, traces, written, notes, screen));
 }

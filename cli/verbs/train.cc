@@ -322,9 +322,12 @@ Answer run_train(const Arguments& arguments, Screen screen) {
   options.remark({"batch", "batch-size", "bs", "local-batch-size", "per-device-batch-size", "gbs",
                   "mbs", "global-batch", "micro-batch-size"},
                  "the plan has the batch: penstock plan ... --global-batch N --pin mbs=N");
-  options.remark({"gpus", "n-gpus", "num-gpus", "nodes", "nnodes", "np", "nproc", "nproc-per-node"},
-                 "the plan says how many ranks there are; with --book, --ranks N chooses the plan "
-                 "for N of them");
+  options.remark(
+      {"gpus", "n-gpus", "num-gpus", "nodes", "nnodes", "np", "nproc", "nproc-per-node"},
+      "leave it out: the plan says how many ranks there are, and penstock train plan.json "
+      "--data FILE starts them (with --book, --ranks N chooses the plan for N of them); "
+      "for another trainer penstock export plan.json --to megatron -o job writes the "
+      "files");
   options.remark({"model", "model-name", "model-path", "config"},
                  "the plan names the model, by the profile that it was made from");
   if (auto help = options.parse(arguments, screen)) return help_answer(*help);

@@ -368,6 +368,26 @@ std::string help_for_question(const Typed& typed) {
                                    : "";
 }
 
+// "how fast is 70b on 128 h100": the model that a question names, with the GPUs that it counts.
+std::string help_for_asked_model(const Typed& typed) {
+  std::string model;
+  Arguments gpus;
+  for (std::size_t i = 0; i < typed.words.size(); ++i) {
+    const std::string& word = typed.words[i];
+    if (word.starts_with('-')) return "";
+    const ShippedModels shipped = shipped_models(word);
+    if (!shipped.paths.empty()) model = shipped.paths.substr(0, shipped.paths.find(" or "));
+    if (!is_like_gpu(word)) continue;
+    const bool is_counted =
+        i > 0 && typed.words[i - 1].find_first_not_of("0123456789") == std::string::npos;
+    if (is_counted) gpus.push_back(typed.words[i - 1]);
+    gpus.push_back(word);
+  }
+  if (model.empty()) return "";
+  gpus.insert(gpus.begin(), model);
+  return placed_command("plan", gpus);
+}
+
 // "get plans -o json": -o of other tools chooses a form, and names no file.
 Arguments without_form(Arguments words) {
   constexpr std::array<std::string_view, 6> kForms{"json", "yaml", "wide", "name", "table", "text"};
@@ -414,6 +434,8 @@ std::string help_for_verb(const Arguments& arguments, const std::vector<std::str
   const std::string plain = plain_word(first), word = american(plain);
   if (word == "penstock") return "leave the second 'penstock' out";
   if (has(kVague, word)) return help_for_vague(typed);
+  const bool is_question = has(kAsking.typed, word);
+  if (std::string help = is_question ? help_for_asked_model(typed) : ""; !help.empty()) return help;
   for (const std::string& stem : stems_of(word)) {  // "plans config.json"
     if (!rest.empty() && is_verb(known, stem)) return fmt::format("did you mean '{}'?", stem);
   }

@@ -49,6 +49,12 @@ struct Idea {
   std::string_view help, of_plan = "", of_model = "", of_job = "";
 };
 
+// Words that begin a question.
+inline constexpr Idea kAsking{
+    {"how", "what", "which", "can", "is", "i", "will", "does", "do", "please", "should", "me"},
+    "a question is asked with options: {planning} --tokens 2T --usd-per-gpu-hour 2.5 prints "
+    "the best plan, the days and the price"};
+
 // What people ask of a layout, "check-memory", "estimate-cost": it outweighs the verb beside it.
 inline constexpr std::array kQuantities{
     Idea{{"memory", "mem", "vram", "oom", "fit", "fits", "hbm", "footprint"},
@@ -164,9 +170,7 @@ inline constexpr std::array kSentences{
          "the trainer is named to a verb: penstock plan {model} ... --for {trainer}, "
          "penstock export {plan} --to {trainer} -o job; penstock check {script} judges a "
          "launch file"},
-    Idea{{"how", "what", "which", "can", "is", "i", "will", "does", "do", "please", "should"},
-         "a question is asked with options: {planning} --tokens 2T --usd-per-gpu-hour 2.5 prints "
-         "the best plan, the days and the price"},
+    kAsking,
     Idea{{"inference", "serving", "generate-text", "finetune", "lora"},
          "training steps of all parameters are planned: forward, backward and update of one "
          "model"},

@@ -389,6 +389,10 @@ Answer run_penstock(const Arguments& given, Screen screen) {
   if (first == "--version" || first == "version" || (is_alone && (first == "-v" || first == "-V")))
     return {fmt::format("penstock {}\n", version())};
   if (first == "--help" || first == "-h" || first == "help") {
+    // "help me choose tp for 70b" is a question.
+    if (arguments.size() > 2 && !is_verb(arguments[1])) {
+      static_cast<void>(verb_named({arguments.begin() + 1, arguments.end()}));
+    }
     if (arguments.size() > 1) return verb_named({arguments[1]}).run({"--help"}, screen);
     return report_answer(help(screen));
   }
