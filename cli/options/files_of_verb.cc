@@ -45,7 +45,8 @@ PartedWords parted_words(std::string_view maker, std::string_view verb, const Ar
       parted.asked.insert(parted.asked.end(), option.begin(), option.end());
       continue;
     }
-    if (is_output) continue;
+    // How a table is printed is no part of a plan.
+    if (is_output || option[0].substr(0, option[0].find('=')) == "--format") continue;
     const Arguments taken = options_taken(maker, words[0], option);
     parted.making.insert(parted.making.end(), taken.begin(), taken.end());
   }

@@ -4,7 +4,9 @@
 #include "cli/options/options.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <sstream>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -68,7 +70,8 @@ std::vector<std::string> items_of(const std::string& help) {
 Arguments with_file_first(const OptionTable& table, Arguments words) {
   if (words.empty() || !words.front().starts_with('-')) return words;
   const GivenWords given = given_words(table, words);
-  if (given.bare.empty()) return words;
+  std::error_code error;
+  if (given.bare.empty() || !std::filesystem::exists(given.bare.front(), error)) return words;
   const auto file = std::find(words.begin(), words.end(), given.bare.front());
   if (file != words.end()) std::rotate(words.begin(), file, file + 1);
   return words;

@@ -716,9 +716,11 @@ namespace {
 std::string help_for_parted_time(const std::string& usage, Arguments own, const std::string& word) {
   const auto unit = std::find(own.begin(), own.end(), word);
   const bool follows_time = unit - own.begin() > 1 && unit != own.end() && *(unit - 2) == kMeasured;
-  const std::string time = follows_time ? plain_step_time(*(unit - 1) + word) : "";
-  if (time.empty()) return "";
-  *(unit - 1) = time;
+  if (!follows_time) return "";
+  const std::string joined = *(unit - 1) + word, time = plain_step_time(joined);
+  const bool is_rate = word.find("/s") != std::string::npos;  // is told in its turn
+  if (time.empty() && !is_rate) return "";
+  *(unit - 1) = time.empty() ? joined : time;
   own.erase(unit);
   return "the unit follows its number without a blank: " +
          whole_command(usage.substr(0, usage.find(' ')), own);

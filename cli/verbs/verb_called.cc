@@ -377,7 +377,9 @@ std::string help_for_asked_model(const Typed& typed) {
     if (word.starts_with('-')) return "";
     const ShippedModels shipped = shipped_models(word);
     if (!shipped.paths.empty()) model = shipped.paths.substr(0, shipped.paths.find(" or "));
-    if (!is_like_gpu(word)) continue;
+    const std::size_t times = word.find('x');  // "8xH100"
+    const bool counts_itself = times != word.npos && is_like_gpu(word.substr(times + 1));
+    if (!is_like_gpu(word) && !counts_itself) continue;
     const bool is_counted =
         i > 0 && typed.words[i - 1].find_first_not_of("0123456789") == std::string::npos;
     if (is_counted) gpus.push_back(typed.words[i - 1]);
@@ -385,7 +387,10 @@ std::string help_for_asked_model(const Typed& typed) {
   }
   if (model.empty()) return "";
   gpus.insert(gpus.begin(), model);
-  return placed_command("plan", gpus);
+  const std::string placed = gpus.size() > 1 ? placed_command("plan", gpus) : "";
+  constexpr std::string_view kWrite = "write ";
+  return "a plan answers it: " + (placed.starts_with(kWrite) ? placed.substr(kWrite.size())
+                                                             : whole_command("plan", {model}));
 }
 
 // "get plans -o json": -o of other tools chooses a form, and names no file.
