@@ -11,8 +11,6 @@
 
 namespace penstock {
 
-inline constexpr const char* kMeasured = "--measured";
-
 // Where the device or the sequence length is not said, they are these; and where a run is only its
 // time, it is one of the layout that is asked about, where there is one.
 struct MeasuredDefaults {

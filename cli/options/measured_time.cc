@@ -12,7 +12,6 @@
 
 #include <fmt/format.h>
 
-#include "cli/options/measured_runs.h"
 #include "cli/options/number_spellings.h"
 #include "cli/options/parse.h"
 #include "report/words.h"

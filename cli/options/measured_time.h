@@ -9,6 +9,8 @@
 
 namespace penstock {
 
+inline constexpr const char* kMeasured = "--measured";
+
 // The time alone as it is written here: "4.4secs", "2.4s/it" and "2 min" as "4.4s", "2.4s" and
 // "120s"; empty of what is no time.
 std::string plain_step_time(const std::string& typed);

@@ -17,6 +17,7 @@
 #include "cli/options/device_called.h"
 #include "cli/options/global_batch.h"
 #include "cli/options/measured_runs.h"
+#include "cli/options/measured_time.h"
 #include "cli/options/model_input.h"
 #include "cli/options/parse.h"
 #include "cli/options/question_settings.h"

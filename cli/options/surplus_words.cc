@@ -24,7 +24,6 @@
 #include "cli/options/environment_words.h"
 #include "cli/options/field_words.h"
 #include "cli/options/launch_counts.h"
-#include "cli/options/measured_runs.h"
 #include "cli/options/measured_time.h"
 #include "cli/options/moved_words.h"
 #include "cli/options/option_readings.h"

@@ -17,6 +17,7 @@
 #include "cli/options/global_batch.h"
 #include "cli/options/layout.h"
 #include "cli/options/measured_runs.h"
+#include "cli/options/measured_time.h"
 #include "cli/options/options.h"
 #include "cli/options/parse.h"
 #include "cli/options/search_options.h"
