@@ -142,7 +142,7 @@ std::string Options::other_name_of(const std::string& names, const Arguments& ty
     return index();
   };
   for (std::size_t i = 0; i < typed.size(); ++i) {
-    const std::string name = typed[i].substr(0, typed[i].find('='));
+    std::string name = typed[i].substr(0, typed[i].find('='));
     if (!name.starts_with('-') || has(name.c_str())) continue;
     const std::string value = i + 1 < typed.size() ? typed[i + 1] : "";
     const MeantOption meant = meant_option(name, value, known, remarks_, make_index);

@@ -118,7 +118,7 @@ std::string next_step(const Given& given) {
 
 // GPUs count for the cluster alone, which whoever names them may want a plan for.
 std::string remarks_on(const Given& given) {
-  const std::string device = given.device ? remark_of_device(*given.device) : "";
+  std::string device = given.device ? remark_of_device(*given.device) : "";
   if (!given.gpus || given.cluster_output) return device;
   Arguments words{given.file, "--gpus", *given.gpus};
   if (given.device) words.insert(words.begin() + 1, {"--device", *given.device});

@@ -149,7 +149,7 @@ std::string command_of_spilling(const Typed& typed) {
 // The trainer behind --for, --to or --trainer, which a plan is exported to; else an example.
 std::string trainer_typed(const Typed& typed) {
   for (std::size_t i = 0; i + 1 < typed.words.size(); ++i) {
-    const std::string trainer = trainer_called(typed.words[i + 1]);
+    std::string trainer = trainer_called(typed.words[i + 1]);
     if (typed.words[i].starts_with("--") && find_trainer(trainer) != nullptr) return trainer;
   }
   return "megatron";
