@@ -59,7 +59,9 @@ int exit_of(ErrorKind kind) {
 
 // A reader who has seen enough (`penstock ... | head`) is no error; a full disk is.
 int print(const Streams& streams, const Answer& answer, Screen screen) {
-  std::fputs(show_controls(answer.remark).c_str(), stderr);
+  const std::string remark = show_controls(answer.remark);
+  const std::size_t width = screen_of(STDERR_FILENO).columns;
+  std::fputs((width > 0 ? fit_lines(remark, width) : remark).c_str(), stderr);
   std::string text = answer.has_headings ? show_controls(answer.text) : answer.text;
   if (answer.has_headings && screen.columns > 0) text = fit_lines(text, screen.columns);
   if (answer.has_headings && streams.color_out) text = colored_text(text);

@@ -125,17 +125,13 @@ std::string remark_of_uneven_plan(const SearchRequest& request, const Plan& plan
       plan.global_batch, std::int64_t{plan.data} * plan.micro_batch_size);
 }
 
-std::string remarks_on_question(const SearchOptions& given, const SearchRequest& request) {
-  std::string remarks = remark_of_name(given);
+std::string remarks_on_question(const SearchRequest& request) {
   const Pins& pins = request.pins;
   const std::int64_t round =
       std::int64_t{pins.micro_batch_size.value_or(1)} * pins.data.value_or(1);
-  if (request.trainer != nullptr || request.global_batch % round == 0) return remarks;
-  return remarks + remark_of_uneven_batch(request.global_batch,
-                                          !pins.data              ? "mbs"
-                                          : pins.micro_batch_size ? "DP x mbs"
-                                                                  : "DP",
-                                          round);
+  if (request.trainer != nullptr || request.global_batch % round == 0) return "";
+  const char* what = !pins.data ? "mbs" : pins.micro_batch_size ? "DP x mbs" : "DP";
+  return remark_of_uneven_batch(request.global_batch, what, round);
 }
 
 std::string remarks_on_rows(const SearchOptions& given, const Varied& varied,

@@ -20,7 +20,7 @@ namespace penstock {
 std::string remark_of_uneven_batch(int global_batch, std::string_view what, std::int64_t round);
 // Of a plan whose DP or micro-batch size the search chose.
 std::string remark_of_uneven_plan(const SearchRequest& request, const Plan& plan);
-std::string remarks_on_question(const SearchOptions& given, const SearchRequest& request);
+std::string remarks_on_question(const SearchRequest& request);
 
 // What varies in a comparison: "P" and its values.
 using Varied = std::vector<std::pair<std::string, std::vector<std::string>>>;
