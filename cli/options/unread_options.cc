@@ -461,8 +461,8 @@ void refuse_options(const std::vector<UnreadOption>& unread, const Arguments& re
   } else if (!command.empty() && !is_one) {
     help += "\nhelp: together: " + command;
   }
-  throw_bad_input(fmt::format("unknown options {}{}{}{}", joined(quoted, ", "),
-                              names.size() > kMostNames ? ", ..." : "", help,
+  throw_bad_input(fmt::format("unknown option{} {}{}{}{}", names.size() > 1 ? "s" : "",
+                              joined(quoted, ", "), names.size() > kMostNames ? ", ..." : "", help,
                               missing_beside(unread, read, asked)));
 }
 
