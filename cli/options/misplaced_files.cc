@@ -33,23 +33,9 @@ bool takes_model(const OptionTable& table) {
   return first == "MODEL" || first == "CONFIG";
 }
 
-// Of a file that is there and is none of what belongs here.
-std::string_view words_of(FileRole role) {
-  switch (role) {
-    case FileRole::kCluster:
-      return "a cluster";
-    case FileRole::kModel:
-      return "a model's config.json";
-    case FileRole::kProfile:
-      return "a profile";
-    default:
-      return "";
-  }
-}
-
 [[noreturn]] void refuse(const GivenOption& option, FileRole role, const std::string& help) {
   throw_bad_input(fmt::format("{}: {}: this is {}, and {} belongs here\nhelp: {}", option.name,
-                              option.value, words_of(role),
+                              option.value, words_of_role(role),
                               option.name == "--device" ? "a GPU" : "a cluster", help));
 }
 

@@ -100,6 +100,23 @@ FileRole role_of(const std::string& word) {
   return is_hub_name(word) ? FileRole::kModel : FileRole::kNone;
 }
 
+std::string_view words_of_role(FileRole role) {
+  switch (role) {
+    case FileRole::kCluster:
+      return "a cluster";
+    case FileRole::kModel:
+      return "a model's config.json";
+    case FileRole::kProfile:
+      return "a profile";
+    case FileRole::kScript:
+      return "a launch file";
+    case FileRole::kBook:
+      return "a book of plans";
+    default:
+      return "";
+  }
+}
+
 TypedFiles typed_files(const Arguments& arguments) {
   TypedFiles files;
   for (const std::string& argument : arguments) {

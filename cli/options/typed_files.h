@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "cli/io/answer.h"
 
@@ -12,6 +13,8 @@ enum class FileRole { kNone, kPlan, kModel, kProfile, kCluster, kBook, kJob, kSc
 
 // A model is a config.json, its folder, or a name on a hub; a script is all that starts a trainer.
 FileRole role_of(const std::string& word);
+// "a cluster"; empty of a plan and of the log of a run, and where it is none of these.
+std::string_view words_of_role(FileRole role);
 
 // In the order in which they were typed; values of options, too. A profile stands for its model.
 struct TypedFiles {

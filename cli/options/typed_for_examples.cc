@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/io/near_files.h"
 #include "cli/options/proposed_commands.h"
 #include "cli/options/typed_files.h"
 
@@ -53,7 +54,8 @@ std::string typed_for(const std::string& option, const std::string& value, const
 
 // Of a proposal's first argument.
 std::string model_for(const std::string& word, const Arguments& typed) {
-  if (word != kModelExample || is_among(typed, word)) return "";
+  const bool is_example = word == kModelExample || word == model_at_hand();
+  if (!is_example || is_among(typed, word)) return "";
   const Arguments models = typed_files(typed).models;
   return models.size() == 1 ? models.front() : "";
 }

@@ -103,24 +103,6 @@ std::string command_with_run(const std::string& verb, Arguments words, const std
   return command_of(verb, words);
 }
 
-// What is no record of a run, or nothing.
-std::string_view words_of_no_run(const std::string& path) {
-  switch (role_of(path)) {
-    case FileRole::kCluster:
-      return "a cluster";
-    case FileRole::kModel:
-      return "a model's config.json";
-    case FileRole::kProfile:
-      return "a profile";
-    case FileRole::kScript:
-      return "a launch file";
-    case FileRole::kBook:
-      return "a book of plans";
-    default:
-      return "";
-  }
-}
-
 // "validate plan.json job/run.sh", "trace plan.json --run cluster.json".
 void refuse_other_run(const std::string& verb, const Arguments& arguments) {
   const bool is_option = verb == "trace" || verb == "report";
@@ -130,7 +112,7 @@ void refuse_other_run(const std::string& verb, const Arguments& arguments) {
   std::error_code error;
   const bool is_there = (is_option || verb == "validate") && at < arguments.size() &&
                         std::filesystem::is_regular_file(arguments[at], error);
-  const std::string_view what = is_there ? words_of_no_run(arguments[at]) : "";
+  const std::string_view what = is_there ? words_of_role(role_of(arguments[at])) : "";
   if (what.empty()) return;
   Arguments words = arguments;
   words[at] = is_option ? "run.jsonl" : "train.log";

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include "cli/options/typed_command.h"
+
 namespace penstock {
 namespace {
 
@@ -15,6 +17,16 @@ TEST_CASE("what was typed stands in the place of an example") {
             {"plan", "none/models/llama.json", "--gpus=128", "--gbs", "1024"}, kTakesAll) ==
         "x\nhelp: penstock plan none/models/llama.json --device h100-sxm --gpus 128 "
         "--global-batch 1024");
+}
+
+TEST_CASE("all examples of whole commands are known") {
+  const TypedCommand command{
+      "plan MODEL --device NAME --gpus N --global-batch B [OPTIONS]", {}, {}};
+  CHECK(with_typed_for_examples(
+            "help: " + command.whole(),
+            {"x/models/m.json", "--device", "b200", "--gpus", "8", "--global-batch", "16"},
+            kTakesAll) ==
+        "help: penstock plan x/models/m.json --device b200 --gpus 8 --global-batch 16");
 }
 
 TEST_CASE("values that are no examples, or were typed, stay") {
