@@ -9,6 +9,7 @@
 #include "cli/io/shell_word.h"
 #include "cli/options/field_words.h"
 #include "cli/options/launch_counts.h"
+#include "cli/options/option_remarks.h"
 #include "cli/options/placed_words.h"
 #include "cli/options/schedule_spelled.h"
 #include "cli/options/whole_command.h"

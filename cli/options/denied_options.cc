@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "cli/options/field_words.h"
-#include "cli/options/option_facts.h"
+#include "cli/options/word_for_parts.h"
 
 namespace penstock {
 

@@ -16,9 +16,11 @@
 #include "cli/options/launch_counts.h"
 #include "cli/options/longest_name.h"
 #include "cli/options/option_readings.h"
+#include "cli/options/option_remarks.h"
 #include "cli/options/parse.h"
 #include "cli/options/unread_options.h"
 #include "cli/options/whole_command.h"
+#include "cli/options/word_for_parts.h"
 #include "core/values/error.h"
 
 namespace penstock {

@@ -1,6 +1,7 @@
 // What an unknown option is about, where nothing nearer is known of it: the words of its name are
 // looked up among the concepts that the program knows, and the answer is what the verb has for it,
-// which verb has it, or why there is nothing of the kind.
+// which verb has it, or why there is nothing of the kind. Rows go by single words in the singular;
+// those of option_remarks.h by whole names, and are read first.
 #pragma once
 
 #include <optional>

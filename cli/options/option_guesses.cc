@@ -15,6 +15,7 @@
 #include "cli/options/longest_name.h"
 #include "cli/options/option_concepts.h"
 #include "cli/options/option_readings.h"
+#include "cli/options/option_targets.h"
 #include "cli/options/parse.h"
 #include "core/values/units.h"
 #include "report/words.h"

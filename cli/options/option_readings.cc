@@ -13,6 +13,8 @@
 #include "cli/options/field_words.h"
 #include "cli/options/longest_name.h"
 #include "cli/options/objective_words.h"
+#include "cli/options/option_remarks.h"
+#include "cli/options/option_targets.h"
 #include "cli/options/parse.h"
 #include "cli/options/pasted_pairs.h"
 #include "cli/options/schedule_spelled.h"

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "cli/options/option_aliases.h"
-#include "cli/options/option_facts.h"
 
 namespace penstock {
 

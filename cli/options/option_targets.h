@@ -1,5 +1,6 @@
-// What people call options in other tools, and what that is here. Data only: option_readings.cc
-// weighs which row is meant.
+// Names that options have in other tools, and where their values go here: data only, one row per
+// idea, not per spelling. Prefixes (use-), suffixes (-size) and the sections of torchtitan's names
+// (training.) are taken off before the rows are read; option_readings.cc weighs which row is meant.
 #pragma once
 
 #include <array>
@@ -27,18 +28,5 @@ struct OtherName {
   std::array<Target, 2> targets;  // the first that the verb has
 };
 std::span<const OtherName> other_option_names();
-
-// Words that need more than another name. `of`: an option that a verb has to whom this is said;
-// empty: to all. The first row that fits is said.
-struct Remark {
-  std::array<std::string_view, 14> typed;
-  std::string_view help;
-  std::string_view of{};
-};
-std::span<const Remark> option_remarks();
-
-// A word that has a row in option_remarks(), for a part of a word that has none: "offload" for
-// "optimizer-cpu-offload", "plot" for "gantt". Empty: no part says what it is about.
-std::string_view word_for_parts(std::string_view word);
 
 }  // namespace penstock
