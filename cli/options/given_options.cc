@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cctype>
 
+#include "cli/options/is_among.h"
+
 namespace penstock {
 namespace {
 
@@ -34,6 +36,17 @@ GivenWords given_words(const OptionTable& table, const Arguments& words) {
     given.options.push_back(std::move(option));
   }
   return given;
+}
+
+std::optional<std::string> value_of(const Arguments& words,
+                                    std::initializer_list<std::string_view> options) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::size_t equals = words[i].find('=');
+    if (!is_among(options, words[i].substr(0, equals))) continue;
+    if (equals != std::string::npos) return words[i].substr(equals + 1);
+    if (i + 1 < words.size() && !is_option_word(words[i + 1])) return words[i + 1];
+  }
+  return {};
 }
 
 Arguments with_instead(Arguments words, const GivenOption& option, const Arguments& instead) {

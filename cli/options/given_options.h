@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstddef>
+#include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +26,11 @@ struct GivenWords {
 // A word behind an option of the table that takes none is bare, and behind an unknown option it is
 // a value.
 GivenWords given_words(const OptionTable& table, const Arguments& words);
+
+// The value of the first of these options that stands among the words with one, as "--gpus 128" or
+// "--gpus=128".
+std::optional<std::string> value_of(const Arguments& words,
+                                    std::initializer_list<std::string_view> options);
 
 // The words with others in the place of the option and its value.
 Arguments with_instead(Arguments words, const GivenOption& option, const Arguments& instead);

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "cli/options/field_words.h"
+#include "cli/options/is_among.h"
 #include "cli/options/parse.h"
 #include "report/words.h"
 
@@ -41,17 +42,14 @@ BoundedThing bounded(const std::string& word) {
   return {};
 }
 
-bool is_among(const std::string& word, std::initializer_list<std::string_view> words) {
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
-
 bool are_gpus(const std::string& thing) {
-  return is_among(thing, {"gpus", "gpu", "num-gpus", "n-gpus", "ngpus", "world-size", "devices",
-                          "ranks", "gpu-count", "number-of-gpus", "cards"});
+  return is_among({"gpus", "gpu", "num-gpus", "n-gpus", "ngpus", "world-size", "devices", "ranks",
+                   "gpu-count", "number-of-gpus", "cards"},
+                  thing);
 }
 
 bool are_nodes(const std::string& thing) {
-  return is_among(thing, {"nodes", "node", "num-nodes", "nnodes", "n-nodes", "machines", "hosts"});
+  return is_among({"nodes", "node", "num-nodes", "nnodes", "n-nodes", "machines", "hosts"}, thing);
 }
 
 struct Range {

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <string_view>
-#include <system_error>
 
 #include "cli/options/trainer_called.h"
 #include "cli/options/typed_files.h"
@@ -14,11 +12,6 @@
 
 namespace penstock {
 namespace {
-
-bool is_there(const std::string& word) {
-  std::error_code error;
-  return std::filesystem::exists(word, error);
-}
 
 // Of a file that the verb writes: nobody writes over one that is read, and `export` fills a folder.
 bool is_written(const std::string& word, std::string_view verb) {

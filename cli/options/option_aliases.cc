@@ -117,14 +117,6 @@ MeantOption meant_option(const std::string& name, const std::string& value,
 
 namespace {
 
-// "--cluster --gpus 8".
-bool takes_value(const std::string& name, const WordIndex& index) {
-  return std::any_of(index.rows().begin(), index.rows().end(), [&name](const OptionRow& row) {
-    return !row.positional && row.takes_value() &&
-           std::find(row.names.begin(), row.names.end(), name) != row.names.end();
-  });
-}
-
 // `own`: the option of the verb that it is, "--pin" of "--tp".
 std::string help_without_value(const std::string& name, const std::string& own,
                                const WordIndex& index) {
@@ -174,7 +166,7 @@ std::string command_with_value(const Arguments& words, const std::string& name,
   if (row == rows.end() || row->value_name.find('=') == std::string::npos) return "";
   std::error_code error;
   for (auto word = words.begin(); word != words.end(); ++word) {
-    const bool is_value = word != words.begin() && takes_value(*(word - 1), asked.index());
+    const bool is_value = word != words.begin() && asked.index().takes_value(*(word - 1));
     const bool is_pair = !word->starts_with('-') && word->find('=') != std::string::npos &&
                          word->find('/') == std::string::npos;
     if (is_value || !is_pair || std::filesystem::exists(*word, error)) continue;
@@ -243,7 +235,7 @@ Arguments in_own_options(const Arguments& arguments, const std::vector<std::stri
     const bool is_lone = is_option(argument) && index &&
                          (equals == std::string::npos ? !has_next : equals + 1 == argument.size());
     if (group == nullptr && (!is_option(argument) || is_own(argument, asked))) {
-      if (is_lone && asked.has(name) && takes_value(name, index())) {
+      if (is_lone && asked.has(name) && index().takes_value(name)) {
         lacking.push_back({name, "write " + help_without_value(name, name, index())});
       } else {
         out.push_back(argument);
@@ -260,7 +252,7 @@ Arguments in_own_options(const Arguments& arguments, const std::vector<std::stri
       out.push_back(argument);
       continue;
     } else if (is_lone && reading && reading->words.size() == 1 &&
-               takes_value(reading->words.front(), index())) {
+               index().takes_value(reading->words.front())) {
       lacking.push_back(
           {name, "write " + help_without_value(name, reading->words.front(), index())});
       continue;

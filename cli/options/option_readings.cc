@@ -11,6 +11,7 @@
 #include "cli/io/file_kinds.h"
 #include "cli/options/able_verbs.h"
 #include "cli/options/field_words.h"
+#include "cli/options/is_among.h"
 #include "cli/options/longest_name.h"
 #include "cli/options/objective_words.h"
 #include "cli/options/option_remarks.h"
@@ -38,18 +39,13 @@ std::optional<Target> target_in(std::span<const Target> targets, const Asked& as
   return {};
 }
 
-template <typename Words>
-bool holds(const Words& words, std::string_view word) {
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
-
 // Sections of torchtitan's and DeepSpeed's names in which a word means what it means here; in
 // others (validation.seq_len, comm.timeout) it is about something else.
 bool is_about_layout(std::string_view section) {
   constexpr std::array<std::string_view, 7> kSections{
       "training", "parallelism",      "model", "activation-checkpoint", "optimizer",
       "pipeline", "zero-optimization"};
-  return holds(kSections, section);
+  return is_among(kSections, section);
 }
 
 bool is_about_memory(std::string_view word) {
@@ -168,7 +164,7 @@ class Readings {
   // "--html page.html" where -o writes such a file.
   void add_written() {
     constexpr std::array<std::string_view, 4> kWritten{"html", "page", "svg", "png"};
-    if (!asked_.index || !holds(kWritten, word_)) return;
+    if (!asked_.index || !is_among(kWritten, word_)) return;
     const std::string ending = word_ == "page" ? ".html" : '.' + word_;
     for (const OptionRow& row : asked_.index().rows()) {
       const bool writes = row.names.back() == "--output" &&
@@ -193,7 +189,7 @@ class Readings {
     constexpr std::array<std::string_view, 8> kNumbers{
         "--gpus", "--global-batch", "--sequence-length", "--usd-per-gpu-hour",
         "--top",  "--threads",      "--tokens",          "--mtbf-hours"};
-    if (!holds(kNumbers, target.option)) return true;
+    if (!is_among(kNumbers, target.option)) return true;
     const bool is_file = !kind_of_text(value_, "").words.empty() || value_.ends_with(".json");
     return !is_file && value_.find('=') == std::string::npos;
   }
@@ -239,7 +235,7 @@ class Readings {
   // "--why PP=8" and "--why zb-h1" of a plan: why it is not so.
   void add_why() {
     constexpr std::array<std::string_view, 4> kWhy{"why", "reason", "reasons", "why-no"};
-    if (!asked_.has("--why-not") || !holds(kWhy, word_) || value_.empty()) return;
+    if (!asked_.has("--why-not") || !is_among(kWhy, word_) || value_.empty()) return;
     const bool are_pairs = value_.find('=') != std::string::npos;
     std::string pair = are_pairs ? value_ : pair_called(value_);
     if (pair.empty()) pair = pasted_pairs(value_);
@@ -254,7 +250,7 @@ class Readings {
   // "--csv out.csv" where tables go to stdout.
   void add_table() {
     constexpr std::array<std::string_view, 5> kTables{"csv", "markdown", "md", "tsv", "table"};
-    const bool is_table = holds(kTables, word_) && asked_.has("--format");
+    const bool is_table = is_among(kTables, word_) && asked_.has("--format");
     const bool is_file = value_.ends_with(".csv") || value_.ends_with(".md") ||
                          value_.ends_with(".tsv") || value_.ends_with(".txt");
     if (!is_table || !is_file || asked_.has("--csv")) return;
@@ -376,7 +372,7 @@ class Readings {
 
   void add_other_names() {
     for (const OtherName& other : other_option_names()) {
-      if (!holds(other.typed, word_)) continue;
+      if (!is_among(other.typed, word_)) continue;
       // "job-name", "num-workers": jobs and workers of other kinds.
       if (steps_ > 0.0 && other.targets[0].option == "--threads") continue;
       if (const auto target = target_in(other.targets, asked_)) return take(kOtherName, *target);
@@ -404,7 +400,7 @@ class Readings {
     for (const Remark& remark : option_remarks()) {
       if (remark.of.empty() == is_of_option) continue;
       if (is_of_option && !asked_.has(remark.of)) continue;
-      if (holds(remark.typed, word_)) {
+      if (is_among(remark.typed, word_)) {
         return say(is_of_option ? kRemarkOfOption : kRemark,
                    with_value(std::string(remark.help), value_));
       }
@@ -434,7 +430,7 @@ std::string without_parallel(std::string word) {
 
 }  // namespace
 
-bool Asked::has(std::string_view option) const { return holds(known, option); }
+bool Asked::has(std::string_view option) const { return is_among(known, option); }
 
 bool is_digits(std::string_view text) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;

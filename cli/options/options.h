@@ -84,21 +84,7 @@ class Options {
   [[nodiscard]] std::string command_once(const Arguments& own, const std::string& names,
                                          const std::vector<std::string>& values) const;
   [[nodiscard]] std::string other_name_of(const std::string& names, const Arguments& typed) const;
-  [[nodiscard]] std::string help_for_degrees() const;
-  [[nodiscard]] std::string help_for_placed(const Arguments& own) const;
-  [[nodiscard]] std::string help_for_number(const Arguments& own, const std::string& word) const;
-  [[nodiscard]] std::string help_for_assignment(const Arguments& own) const;
-  [[nodiscard]] std::string help_for_device(const Arguments& own, const std::string& word) const;
-  [[nodiscard]] std::string help_for_needed(const Arguments& own, const std::string& word) const;
-  [[nodiscard]] std::string help_for_choice(const Arguments& own, const std::string& word) const;
-  [[nodiscard]] std::string help_for_value_of_flag(const Arguments& own,
-                                                   const std::string& word) const;
-  [[nodiscard]] std::string help_for_second_model(const Arguments& own,
-                                                  const std::string& word) const;
-  [[nodiscard]] std::string help_for_file(const Arguments& own, const std::string& word) const;
-  [[nodiscard]] std::string help_for_parted(const Arguments& own, const std::string& word) const;
-  [[nodiscard]] std::string help_for_subcommand(const Arguments& own,
-                                                const std::string& word) const;
+  [[nodiscard]] Arguments choice_called(const Arguments& own, const std::string& word) const;
   [[nodiscard]] std::string help_for_surplus(const Arguments& own, const std::string& word) const;
   [[nodiscard]] std::vector<std::string> further_plans() const;
   void refuse_leftovers(const Arguments& own) const;

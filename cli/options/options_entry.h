@@ -1,5 +1,5 @@
-// What Options keeps of every declaration, and what its answers share; private to options.cc,
-// unknown_options.cc and surplus_words.cc.
+// What Options keeps of every declaration, and what its answers share; private to options.cc and to
+// what looks for the meaning of words that it cannot take.
 #pragma once
 
 #include <CLI/CLI.hpp>

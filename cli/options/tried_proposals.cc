@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cli/io/shell_word.h"
+#include "cli/options/is_among.h"
 #include "cli/options/proposed_commands.h"
 
 namespace penstock {
@@ -23,10 +24,6 @@ std::string_view first_line(std::string_view text) { return text.substr(0, text.
 std::string_view help_in(std::string_view message) {
   const std::size_t at = message.find(kHelp);
   return at == std::string_view::npos ? std::string_view{} : message.substr(at + kHelp.size());
-}
-
-bool is_among(const Arguments& words, std::string_view word) {
-  return std::find(words.begin(), words.end(), word) != words.end();
 }
 
 bool names_file(std::string_view word) {

@@ -110,8 +110,8 @@ std::vector<Need> needs_of(const std::string& usage) {
   return needs;
 }
 
-// The value of an option as the verb reads it; empty where it was not typed.
-std::string value_of(const TypedCommand& command, std::string_view option) {
+// All values of an option as the verb reads it; empty where it was not typed.
+std::string values_of(const TypedCommand& command, std::string_view option) {
   const Arguments& said = command.read.empty() ? command.words : command.read;
   std::string values;  // --layout may stand several times
   for (std::size_t i = 0; i < said.size(); ++i) {
@@ -138,17 +138,17 @@ std::string degrees_of_gpus(const std::string& typed) {
 
 // A layout of 64 GPUs, or of as many as were typed, with a batch unless that was typed.
 std::string example_of_layout(const TypedCommand& command) {
-  const std::string layout = value_of(command, "--layout");
+  const std::string layout = values_of(command, "--layout");
   const bool has_gpus = command.has("--gpus");
   std::string example =
-      has_gpus ? degrees_of_gpus(value_of(command, "--gpus")) : std::string("TP=4 PP=8 DP=2");
+      has_gpus ? degrees_of_gpus(values_of(command, "--gpus")) : std::string("TP=4 PP=8 DP=2");
   if (layout.find("mbs=") == std::string::npos) example += " mbs=1";
   return layout.find("gbs=") == std::string::npos ? example + " gbs=128" : example;
 }
 
 // "--gbs 512" of `predict` is a part of --layout that says nothing of how a model is divided.
 bool lacks_degrees(const TypedCommand& command) {
-  const std::string layout = value_of(command, "--layout");
+  const std::string layout = values_of(command, "--layout");
   std::istringstream pairs(layout);
   for (std::string pair; pairs >> pair;) {
     const std::string key = key_or_word(pair.substr(0, pair.find('=')));

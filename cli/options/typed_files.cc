@@ -81,6 +81,11 @@ bool is_hub_name(const std::string& word) {
 
 }  // namespace
 
+bool is_there(const std::string& word) {
+  std::error_code error;
+  return std::filesystem::exists(word, error);
+}
+
 FileRole role_of(const std::string& word) {
   std::error_code error;
   if (word.empty() || word[0] == '-') return FileRole::kNone;
@@ -98,6 +103,13 @@ FileRole role_of(const std::string& word) {
   if (const FileRole role = role_of_ending(word); role != FileRole::kNone) return role;
   if (word.ends_with(".json")) return role_of_json_name(word);
   return is_hub_name(word) ? FileRole::kModel : FileRole::kNone;
+}
+
+bool is_model_file(const std::string& path) {
+  std::error_code error;
+  const FileRole role = role_of(path);
+  return (role == FileRole::kModel || role == FileRole::kProfile) &&
+         std::filesystem::is_regular_file(path, error);
 }
 
 std::string_view words_of_role(FileRole role) {

@@ -11,8 +11,13 @@ namespace penstock {
 
 enum class FileRole { kNone, kPlan, kModel, kProfile, kCluster, kBook, kJob, kScript, kLog };
 
+// Of any word: one that is too long for a name is no error of the file system's here.
+bool is_there(const std::string& word);
+
 // A model is a config.json, its folder, or a name on a hub; a script is all that starts a trainer.
 FileRole role_of(const std::string& word);
+// Whether it is a config.json or a profile that is there.
+bool is_model_file(const std::string& path);
 // "a cluster"; empty of a plan and of the log of a run, and where it is none of these.
 std::string_view words_of_role(FileRole role);
 

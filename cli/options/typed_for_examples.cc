@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "cli/io/near_files.h"
+#include "cli/options/given_options.h"
+#include "cli/options/is_among.h"
 #include "cli/options/proposed_commands.h"
 #include "cli/options/typed_files.h"
 
@@ -25,21 +27,6 @@ constexpr std::array<Example, 3> kExamples{
     Example{"512", {"--global-batch", "--gbs", "--global-batch-size"}}};
 constexpr std::string_view kModelExample = "config.json";
 
-bool is_among(const Arguments& words, std::string_view word) {
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
-
-// Of "--gpus 128" and "--gpus=128"; empty where the option was not typed, or has no value.
-std::string value_of(const Arguments& typed, std::string_view option) {
-  for (std::size_t i = 0; i < typed.size(); ++i) {
-    const std::size_t equals = typed[i].find('=');
-    if (typed[i].substr(0, equals) != option) continue;
-    if (equals != std::string::npos) return typed[i].substr(equals + 1);
-    if (i + 1 < typed.size() && !typed[i + 1].starts_with('-')) return typed[i + 1];
-  }
-  return "";
-}
-
 // For the value of that option in a proposal; empty where it is no example, or was typed itself.
 std::string typed_for(const std::string& option, const std::string& value, const Arguments& typed) {
   const auto* example = std::find_if(kExamples.begin(), kExamples.end(), [&](const Example& one) {
@@ -47,7 +34,8 @@ std::string typed_for(const std::string& option, const std::string& value, const
   });
   if (example == kExamples.end() || is_among(typed, value)) return "";
   for (const std::string_view name : example->options) {
-    if (std::string known = value_of(typed, name); !known.empty()) return known;
+    const auto known = value_of(typed, {name});
+    if (known && !known->empty()) return *known;
   }
   return "";
 }

@@ -215,6 +215,13 @@ WordIndex::WordIndex(OptionTable table) : table_(std::move(table)) {
 
 // A bound of something is not the thing: "--min-gpus" has no same words, and means only what is a
 // minimum as well.
+bool WordIndex::takes_value(std::string_view option) const {
+  return std::any_of(rows().begin(), rows().end(), [&option](const OptionRow& row) {
+    return !row.positional && row.takes_value() &&
+           std::find(row.names.begin(), row.names.end(), option) != row.names.end();
+  });
+}
+
 const OptionRow* WordIndex::same_words(std::string_view typed) const {
   if (typed.size() > kLongestName || has_bound(words_of(typed))) return nullptr;
   const std::vector<std::string> words = content_words(typed);

@@ -22,6 +22,8 @@ class WordIndex {
 
   [[nodiscard]] const std::vector<OptionRow>& rows() const { return table_.rows; }
   [[nodiscard]] const std::string& usage() const { return table_.usage; }  // "plan MODEL ..."
+  // Whether an option of that name takes a value, as "--cluster" in "--cluster --gpus 8".
+  [[nodiscard]] bool takes_value(std::string_view option) const;
   // The option whose name has the same words, or words that mean the same; null unless it is one.
   [[nodiscard]] const OptionRow* same_words(std::string_view typed) const;
   [[nodiscard]] const OptionRow* same_meaning(std::string_view typed) const;

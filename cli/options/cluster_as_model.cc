@@ -1,0 +1,74 @@
+#include "cli/options/cluster_as_model.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "cli/options/able_verbs.h"
+#include "cli/options/complete_command.h"
+#include "cli/options/given_options.h"
+#include "cli/options/typed_files.h"
+#include "cli/options/whole_command.h"
+#include "core/values/error.h"
+
+namespace penstock {
+namespace {
+
+// The model in this folder, where there is one of the usual name.
+std::string model_here() {
+  for (const char* name : {"config.json", "profile.json"}) {
+    if (is_model_file(name)) return name;
+  }
+  return "";
+}
+
+// "--cluster=config.json" as two words.
+Arguments with_cluster_apart(const Arguments& arguments) {
+  constexpr std::string_view kCluster = "--cluster=";
+  Arguments words;
+  for (const std::string& word : arguments) {
+    if (word.starts_with(kCluster)) words.emplace_back("--cluster");
+    words.push_back(word.starts_with(kCluster) ? word.substr(kCluster.size()) : word);
+  }
+  return words;
+}
+
+// "plan cluster.json --model config.json": with the options that the verb takes.
+std::string command_with_cluster(const std::string& verb, const std::string& model,
+                                 const Arguments& arguments) {
+  const Arguments models = typed_files(arguments).models;
+  Arguments words{models.empty() ? model : models[0]}, others = arguments;
+  others.erase(others.begin());
+  std::erase_if(others, [&](const std::string& word) { return word == words[0]; });
+  words.insert(words.end(), {"--cluster", arguments.front()});
+  const Arguments taken = options_taken(verb, words[0], others);
+  words.insert(words.end(), taken.begin(), taken.end());
+  return whole_command(verb, words);
+}
+
+}  // namespace
+
+void refuse_cluster_as_model(const std::string& verb, const Arguments& arguments) {
+  const std::string& cluster = arguments.front();
+  const std::string what = fmt::format(
+      "{}: this is a cluster, and a model belongs here\nhelp: the model comes first, the "
+      "cluster after its option: ",
+      cluster);
+  const std::string model = model_here().empty() ? "config.json" : model_here();
+  Arguments words = with_cluster_apart(arguments);
+  const bool is_model_behind = words.size() > 1 && is_model_file(words[1]);
+  if (is_model_behind) words.erase(words.begin());
+  const auto read = read_by_verb(verb, words);
+  if (!read) throw_bad_input(what + command_with_cluster(verb, model, arguments));
+  const auto other = value_of(*read, {"--cluster"});
+  if (!is_model_behind) words.front() = other && is_model_file(*other) ? *other : model;
+  if (!other) {
+    words.insert(words.begin() + 1, {"--cluster", cluster});
+  } else if (is_model_file(*other)) {
+    std::replace(words.begin() + 1, words.end(), *other, cluster);
+  }
+  throw_bad_input(what + complete_command(verb, words, *read, "512"));
+}
+
+}  // namespace penstock

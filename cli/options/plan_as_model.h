@@ -1,0 +1,17 @@
+// A plan where a model belongs: what it was made from takes its place, with the options that were
+// typed.
+#pragma once
+
+#include <string>
+
+#include "cli/io/answer.h"
+
+namespace penstock {
+
+// "predict plan.json --gpus 32": Error{kBadInput} with what the plan can be asked, and that
+// command.
+[[noreturn]] void refuse_plan_as_model(const std::string& verb, const Arguments& arguments);
+// "validate plan.json step_time=4.61s": Error{kBadInput} of one time, which is no log.
+void refuse_time_as_run(const std::string& verb, const Arguments& arguments);
+
+}  // namespace penstock
