@@ -41,8 +41,6 @@ struct Layout {
 // KEY=VALUE, separated by blanks or commas. Error{kBadInput}, which names `option`, the key, and
 // the nearest one that there is.
 Layout parse_layout(std::string_view option, std::string_view text);
-// The keys with what they mean, for --help.
-std::string layout_keys_help();
 
 // Those that `devices` and `replicas` name, each once.
 std::vector<std::string> device_types_of(const Layout& layout);

@@ -21,6 +21,7 @@
 #include "cli/options/unread_options.h"
 #include "cli/options/whole_command.h"
 #include "cli/options/word_for_parts.h"
+#include "cli/options/words_instead.h"
 #include "core/values/error.h"
 
 namespace penstock {

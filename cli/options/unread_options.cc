@@ -5,253 +5,24 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <optional>
-#include <set>
+#include <string_view>
 #include <system_error>
 
 #include <fmt/format.h>
 
 #include "cli/io/near_files.h"
 #include "cli/io/shell_word.h"
-#include "cli/options/field_words.h"
+#include "cli/options/command_meant.h"
+#include "cli/options/is_among.h"
 #include "cli/options/longest_name.h"
 #include "cli/options/option_aliases.h"
 #include "cli/options/whole_command.h"
+#include "cli/options/words_instead.h"
 #include "core/values/error.h"
 #include "report/words.h"
 
 namespace penstock {
 namespace {
-
-constexpr std::string_view kMisspelt = "did you mean '--", kWrite = "write --", kLeave = "leave it";
-
-// Where what is to be written ends: the comma of "EP=8,ETP=1" and the colon of "fsdp:8" are in it.
-std::size_t end_of_words(std::string_view help) {
-  std::size_t end = help.size();
-  for (const std::string_view mark : {", ", ": ", ";", " ("}) end = std::min(end, help.find(mark));
-  return end;
-}
-
-// The words of the command that stand in a sentence, "--sharding zero3" of "write --sharding zero3,
-// or ..", where they can be pasted: no placeholder and no choice.
-std::optional<Arguments> words_written(std::string_view help) {
-  help.remove_prefix(std::string_view("write ").size());
-  const std::size_t end = end_of_words(help);
-  const bool is_choice = help.find(" or ") != std::string_view::npos;
-  Arguments words;
-  for (std::size_t at = 0; at < end;) {
-    const std::size_t blank = std::min(help.find(' ', at), end);
-    const std::string word(help.substr(at, blank - at));
-    const bool is_place = word.find("..") != std::string::npos ||
-                          word.find('"') != std::string::npos ||
-                          word.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ") == std::string::npos;
-    if (!word.empty() && is_place) return std::nullopt;
-    const bool is_after = words.size() == 2 || (words.size() > 2 && words.size() % 2 == 0);
-    if (is_after && !word.starts_with("--")) break;  // "for products of layers"
-    if (!word.empty()) words.push_back(word);
-    at = blank + 1;
-  }
-  if (is_choice || words.empty()) return std::nullopt;
-  return words;
-}
-
-// Whether the words say what was typed: the value is one of them, or that of a lone pair, "mbs=2".
-bool say_value(const Arguments& words, const std::string& value) {
-  return std::any_of(words.begin(), words.end(), [&](const std::string& word) {
-    const bool is_pair = word.find(',') == std::string::npos && word.ends_with('=' + value);
-    return word == value || is_pair;
-  });
-}
-
-bool is_on(const std::string& value) {
-  const std::string word = plain_word(value);
-  return value.empty() || word == "true" || word == "on" || word == "yes";
-}
-
-// "did you mean --to megatron?" and no more: the option that the value is of.
-std::optional<Arguments> words_meant(std::string_view help, const std::string& value) {
-  constexpr std::string_view kMeant = "did you mean ";
-  const std::size_t blank = help.find(' ', kMeant.size());
-  const bool is_one = help.starts_with("did you mean --") && help.ends_with('?') &&
-                      blank != std::string_view::npos &&
-                      help.find("; or ") == std::string_view::npos;
-  if (!is_one || value.empty()) return std::nullopt;
-  std::string_view word = help.substr(blank + 1, help.size() - blank - 2);
-  if (word.size() > 1 && word.front() == '"') word = word.substr(1, word.size() - 2);
-  if (word != value && word != plain_word(value)) return std::nullopt;
-  return Arguments{std::string(help.substr(kMeant.size(), blank - kMeant.size())),
-                   std::string(word)};
-}
-
-// What stands in its place in the command that is meant, its own value aside; nothing where nobody
-// can say.
-std::optional<Arguments> words_instead(const UnreadOption& option, const WordIndex& index) {
-  if (option.group != nullptr) {
-    if (option.group->words.empty()) return std::nullopt;
-    return option.name == option.group->names.front() ? option.group->words : Arguments();
-  }
-  const std::string& help = option.help;
-  if (help.starts_with(kMisspelt)) {
-    const std::size_t begin = kMisspelt.size() - 2, end = help.find('\'', begin);
-    Arguments words{help.substr(begin, end - begin)};
-    const bool lacks_value =
-        std::any_of(index.rows().begin(), index.rows().end(), [&](const OptionRow& row) {
-          return row.takes_value() && row.names.back() == words.front() && option.value.empty();
-        });
-    if (lacks_value) return std::nullopt;
-    if (!option.value.empty()) words.push_back(option.value);
-    return words;
-  }
-  if (auto words = words_meant(help, option.value)) return words;
-  if (help.starts_with(kLeave))
-    return is_off(option.value) ? std::nullopt : std::optional(Arguments());
-  return help.starts_with(kWrite) ? words_written(help) : std::nullopt;
-}
-
-// How many arguments without a name the verb takes, less those that were read; below 0 where there
-// are too many.
-int places_left(const Arguments& read, const WordIndex& index) {
-  int places = 0;
-  for (const OptionRow& row : index.rows()) places += row.positional ? 1 : 0;
-  for (std::size_t i = 0; i < read.size(); ++i) {
-    if (!read[i].starts_with('-')) {
-      --places;
-      continue;
-    }
-    const bool takes_next =
-        std::any_of(index.rows().begin(), index.rows().end(), [&](const OptionRow& row) {
-          return row.takes_value() &&
-                 std::find(row.names.begin(), row.names.end(), read[i]) != row.names.end();
-        });
-    i += takes_next ? 1 : 0;
-  }
-  return places;
-}
-
-// "--no-cache config.json", "--zero-3 gpipe": whether the word behind it, which its own words do
-// not say, is its value or the argument without a name.
-enum class Behind { kValue, kArgument, kUnknown };
-Behind behind(const UnreadOption& option, int places) {
-  if (!option.takes_next || is_on(option.value)) return Behind::kValue;
-  if (places <= 0) return Behind::kValue;
-  std::error_code error;
-  return std::filesystem::exists(option.value, error) ? Behind::kArgument : Behind::kUnknown;
-}
-
-// The words in its place, with the argument that stands behind it; `places`: see places_left().
-std::optional<Arguments> words_with_argument(const UnreadOption& option, const WordIndex& index,
-                                             int& places) {
-  std::optional<Arguments> words = words_instead(option, index);
-  const bool is_left = option.help.starts_with(kLeave),
-             is_written = option.help.starts_with(kWrite);
-  if (!words || option.group != nullptr || (!is_left && !is_written)) return words;
-  if (is_written && (is_on(option.value) || say_value(*words, option.value))) return words;
-  switch (behind(option, places)) {
-    case Behind::kUnknown:
-      return std::nullopt;
-    case Behind::kArgument:
-      words->push_back(option.value);
-      --places;
-      return words;
-    case Behind::kValue:
-      break;
-  }
-  return is_left ? words : std::nullopt;
-}
-
-// "--pin T=8", as it is kept, in the words of the field.
-std::string in_field_word(const Arguments& read, std::size_t i) {
-  const std::size_t equals = read[i].find('=');
-  const bool is_pair = i > 0 && read[i - 1] == "--pin" && equals != std::string::npos &&
-                       read[i].find(',') == std::string::npos;
-  return is_pair ? field_word(read[i].substr(0, equals)) + read[i].substr(equals) : read[i];
-}
-
-// The pairs of all --layout: degrees that were typed as options of their own have one each.
-std::string pairs_of_layout(const Arguments& words) {
-  std::vector<std::string> pairs;
-  for (std::size_t i = 0; i + 1 < words.size(); ++i) {
-    if (words[i] == "--layout") pairs.push_back(words[i + 1]);
-  }
-  return joined(pairs, " ");
-}
-
-Arguments with_one_layout(const Arguments& words) {
-  Arguments out;
-  bool is_first = true;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    if (words[i] != "--layout" || i + 1 == words.size()) {
-      out.push_back(words[i]);
-      continue;
-    }
-    if (is_first) out.insert(out.end(), {"--layout", pairs_of_layout(words)});
-    is_first = false;
-    ++i;
-  }
-  return out;
-}
-
-// "write --layout mbs=8, the micro-batch of one GPU" with what else the layout has.
-std::string with_whole_layout(const std::string& help, const Arguments& read) {
-  constexpr std::string_view kLayout = "write --layout ", kMore = "\"... ";
-  const std::string pairs = pairs_of_layout(read);
-  if (!help.starts_with(kLayout) || pairs.empty()) return help;
-  const bool is_quoted = help.compare(kLayout.size(), kMore.size(), kMore) == 0;
-  const std::size_t begin = kLayout.size() + (is_quoted ? kMore.size() : 0),
-                    end = is_quoted ? help.find('"', begin) : end_of_words(help);
-  return fmt::format("{}\"{} {}\"{}", kLayout, pairs, help.substr(begin, end - begin),
-                     help.substr(is_quoted ? end + 1 : end));
-}
-
-constexpr std::string_view kNameless = " is the argument without a name: ";
-
-// "-p plan.json -l train.log" among several, in the order of their places, where no argument is
-// there as well.
-std::vector<const UnreadOption*> named_arguments(const std::vector<UnreadOption>& unread,
-                                                 const Arguments& read) {
-  std::vector<const UnreadOption*> found;
-  const bool has_first = !read.empty() && !read.front().starts_with('-');
-  for (const std::string_view place : {"MODEL ", "CONFIG ", "PLAN ", "RUN "}) {
-    for (const UnreadOption& each : unread) {
-      const bool is_it = each.help.starts_with(place) && !each.value.empty() &&
-                         each.help.find(kNameless) != std::string::npos;
-      if (is_it && !has_first) found.push_back(&each);
-    }
-  }
-  return found;
-}
-
-// The whole command; empty where one of the options has no words, or one would stand twice.
-std::string command_meant(const std::vector<UnreadOption>& unread, const Arguments& read,
-                          const Asked& asked) {
-  if (unread.size() >= kMostUnread) return "";  // more may follow
-  Arguments words;
-  int places = places_left(read, asked.index());
-  if (places < 0) return "";  // "manage start plan.json"
-  std::set<std::string> names;
-  const auto add = [&](const Arguments& some) {
-    for (const std::string& word : some) {
-      const bool may_repeat = word == "--pin" || word == "--layout";
-      const bool is_new = !word.starts_with("--") || may_repeat || names.insert(word).second;
-      if (!is_new) return false;
-      words.push_back(word);
-    }
-    return true;
-  };
-  const std::vector<const UnreadOption*> arguments = named_arguments(unread, read);
-  for (const UnreadOption* argument : arguments) words.push_back(argument->value);
-  auto next = unread.begin();
-  for (std::size_t i = 0; i <= read.size(); ++i) {
-    for (; next != unread.end() && next->at == i; ++next) {
-      if (std::find(arguments.begin(), arguments.end(), &*next) != arguments.end()) continue;
-      const auto instead = words_with_argument(*next, asked.index(), places);
-      if (!instead || !add(*instead)) return "";
-    }
-    if (i < read.size() && !add({in_field_word(read, i)})) return "";
-  }
-  const std::string& usage = asked.index().usage();
-  return command_of(usage.substr(0, usage.find(' ')), with_one_layout(words));
-}
 
 // "config.json --profile profile.json": the file takes the place of the argument.
 std::string with_other_model(const UnreadOption& option, const Arguments& read,
@@ -259,9 +30,9 @@ std::string with_other_model(const UnreadOption& option, const Arguments& read,
   constexpr std::array<std::string_view, 4> kNames{"--profile", "--model", "--config",
                                                    "--model-config"};
   std::error_code error;
-  const bool is_named = std::find(kNames.begin(), kNames.end(), option.name) != kNames.end() &&
-                        std::filesystem::is_regular_file(option.value, error);
-  const bool has_first = !read.empty() && !read.front().starts_with('-');
+  const bool is_named =
+      is_among(kNames, option.name) && std::filesystem::is_regular_file(option.value, error);
+  const bool has_first = begins_with_argument(read);
   const std::string& usage = asked.index().usage();
   if (!is_named || !has_first || usage.find(" MODEL ") == std::string::npos) return "";
   Arguments words = read;
@@ -272,7 +43,7 @@ std::string with_other_model(const UnreadOption& option, const Arguments& read,
 
 // "validate plan.json --log train.log": the second argument without a name.
 std::string with_run(const UnreadOption& option, const Arguments& read, const Asked& asked) {
-  const bool has_first = !read.empty() && !read.front().starts_with('-');
+  const bool has_first = begins_with_argument(read);
   const bool has_second = read.size() > 1 && !read[1].starts_with('-');
   if (!option.help.starts_with("RUN ") || option.value.empty() || !has_first || has_second)
     return "";
@@ -285,7 +56,7 @@ std::string with_run(const UnreadOption& option, const Arguments& read, const As
 
 // "train.py --plan plan.json": what stands in the plan's place is no file of plans.
 std::string with_other_plan(const UnreadOption& option, const Arguments& read, const Asked& asked) {
-  const bool has_first = !read.empty() && !read.front().starts_with('-');
+  const bool has_first = begins_with_argument(read);
   if (!has_first || !option.help.starts_with("PLAN ") || option.value.empty()) return "";
   if (read.front().ends_with(".json") || read.front().ends_with(".csv")) return "";
   Arguments words = read;
@@ -305,7 +76,7 @@ std::string with_command(const UnreadOption& option, const Arguments& read, cons
   if (std::string other = with_other_model(option, read, asked); !other.empty()) return other;
   if (std::string other = with_other_plan(option, read, asked); !other.empty()) return other;
   if (std::string command = with_run(option, read, asked); !command.empty()) return command;
-  const bool has_first = !read.empty() && !read.front().starts_with('-');
+  const bool has_first = begins_with_argument(read);
   if (at == std::string::npos || option.value.empty() || has_first) return option.help;
   const std::string& usage = asked.index().usage();
   std::error_code error;
@@ -339,7 +110,7 @@ std::string lines_of(const std::vector<UnreadOption>& unread) {
   constexpr std::size_t kMostLines = 6;
   std::vector<std::string> helps;
   for (const UnreadOption& each : unread) {
-    if (std::find(helps.begin(), helps.end(), each.help) == helps.end()) helps.push_back(each.help);
+    if (!is_among(helps, each.help)) helps.push_back(each.help);
   }
   std::string out;
   for (std::size_t i = 0; i < helps.size() && i < kMostLines; ++i) {
@@ -372,7 +143,7 @@ std::string missing_beside(const std::vector<UnreadOption>& unread, const Argume
                                Needed{"--global-batch", "512", {"--global-batch-tokens"}}};
   const std::string& usage = asked.index().usage();
   if (!usage.starts_with("plan ") && !usage.starts_with("compare ")) return "";
-  const bool has_first = !read.empty() && !read.front().starts_with('-');
+  const bool has_first = begins_with_argument(read);
   if (has_first && !format_of_file(read.front()).empty()) return "";  // a profile has its own needs
   std::vector<std::string> names, words;
   for (const Needed& needed : kNeeded) {
@@ -403,7 +174,7 @@ std::string missing_beside(const std::vector<UnreadOption>& unread, const Argume
 std::string completed(const UnreadOption& option, const Arguments& read, const Asked& asked) {
   const std::string& usage = asked.index().usage();
   const std::string verb = usage.substr(0, usage.find(' '));
-  const bool has_first = !read.empty() && !read.front().starts_with('-');
+  const bool has_first = begins_with_argument(read);
   const bool is_told =
       verb == "plan" || verb == "compare" || verb == "check" || verb == "calibrate";
   if (is_told || !has_first || !option.help.starts_with(kLeave)) return "";
@@ -414,18 +185,6 @@ std::string completed(const UnreadOption& option, const Arguments& read, const A
 
 }  // namespace
 
-bool is_off(const std::string& value) {
-  const std::string word = plain_word(value);
-  return word == "false" || word == "off" || word == "no" || word == "0";
-}
-
-std::string help_where_on(std::string help, const std::string& value) {
-  if (!is_off(value) || !help.starts_with(kWrite)) return help;
-  const auto words = words_written(help);
-  if (words && say_value(*words, value)) return help;
-  return "leave it out where it is off; where it is on, " + help;
-}
-
 void refuse_options(const std::vector<UnreadOption>& unread, const Arguments& read,
                     const Asked& asked) {
   std::vector<std::string> names;  // of those that nobody reads: "--nodes" is known by itself
@@ -434,7 +193,7 @@ void refuse_options(const std::vector<UnreadOption>& unread, const Arguments& re
     const auto reading =
         each.group == nullptr ? std::nullopt : certain_reading(each.name, each.value, asked);
     if (reading && !reading->words.empty()) continue;
-    if (std::find(names.begin(), names.end(), each.name) == names.end()) names.push_back(each.name);
+    if (!is_among(names, each.name)) names.push_back(each.name);
   }
   if (names.empty()) names.push_back(unread.front().name);
   const bool is_one = std::all_of(unread.begin(), unread.end(), [&](const UnreadOption& each) {

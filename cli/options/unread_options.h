@@ -22,11 +22,6 @@ struct UnreadOption {
 // No more than so many are read: each costs milliseconds, and nobody reads more answers.
 constexpr std::size_t kMostUnread = 64;
 
-// "--fp16 False": it was switched off.
-bool is_off(const std::string& value);
-// `help`, where it says what to write for an option that is on, of one that was switched off.
-std::string help_where_on(std::string help, const std::string& value);
-
 // Error{kBadInput}. `read`: the other arguments, in options of the verb.
 [[noreturn]] void refuse_options(const std::vector<UnreadOption>& unread, const Arguments& read,
                                  const Asked& asked);

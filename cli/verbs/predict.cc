@@ -16,6 +16,7 @@
 #include "cli/io/write_output.h"
 #include "cli/options/global_batch.h"
 #include "cli/options/layout.h"
+#include "cli/options/layout_keys.h"
 #include "cli/options/measured_runs.h"
 #include "cli/options/measured_time.h"
 #include "cli/options/options.h"
