@@ -36,38 +36,7 @@ BackwardKind backward_of(const Plan& plan) { return find_schedule(plan.schedule)
 }  // namespace
 
 Duration GroupBounds::before_cuts(const Plan& plan) {
-  return std::max({mean_bound(plan), whole_sections_bound(plan),
-                   memory_bound(*find_schedule(plan.schedule), plan)});
-}
-
-// A section is never divided: of the j P + 1 longest ones some rank has at least j + 1, however
-// many stages it has. With two copies of the weights two ranks share the work of a section. Books
-// alone ask for it: their groups are many more than one answer's, and it takes as long as the rest.
-Duration GroupBounds::whole_sections_bound(const Plan& plan) {
-  const ScheduleKind& kind = *find_schedule(plan.schedule);
-  if (!in_book_ || kind.recomputes || plan.copies() > 1 || plan.is_mixed()) return {};
-  return once(whole_sections_, kind.backward, [&] { return busiest_by_whole_sections(plan); });
-}
-
-Duration GroupBounds::busiest_by_whole_sections(const Plan& plan) const {
-  const std::int64_t full = first_load(plan).full;
-  if (full == 0) return {};
-  const BackwardKind backward = backward_of(plan);
-  const int samples = prices_.samples().front();
-  const auto longest = shared_.longest_sections.get({group_.key, samples, backward}, [&] {
-    std::vector<std::int64_t> works = prices_.sums()[0].work_of(backward);
-    std::adjacent_difference(works.begin(), works.end(), works.begin());
-    works.erase(works.begin());  // before the first section
-    std::sort(works.begin(), works.end(), std::greater<>());
-    return works;
-  });
-  std::int64_t busiest = 0;
-  std::int64_t sections = 0;  // of the busiest rank
-  const auto ranks = static_cast<std::size_t>(plan.pipeline);
-  for (std::size_t next = 0; next < longest->size(); next += ranks) {
-    busiest = std::max(busiest, ++sections * (*longest)[next]);
-  }
-  return Duration{full * busiest};
+  return std::max(mean_bound(plan), memory_bound(*find_schedule(plan.schedule), plan));
 }
 
 // What all ranks together must hold, and for how long, whatever the cuts.
@@ -146,7 +115,6 @@ Duration GroupBounds::with_fill(const Plan& plan) {
   const ScheduleKind& kind = *find_schedule(plan.schedule);
   const bool barrier = executor_.optimizer == OptimizerGate::kGlobalBarrier;
   if (kind.recomputes || !barrier || plan.copies() > 1) return {};
-  if (plan.chunks == 1 && !plan.is_mixed()) return {};  // by_balanced_cuts() says more
   const std::int64_t full = first_load(plan).full;
   if (full == 0) return {};
   return once(fills_, kind.backward,
@@ -199,17 +167,30 @@ Duration GroupBounds::mean_with_fill(const Plan& plan, std::int64_t full) const 
   for (std::size_t r = 0; r < static_cast<std::size_t>(plan.pipeline); ++r) {
     all += whole ? sums.work[r] : sums.forward[r];
   }
-  return Duration{all / plan.pipeline};
+  return with_whole_sections({&sums}, {{group_.key, plan.pipeline}}, plan,
+                             whole ? sums.work : sums.forward, all / plan.pipeline);
 }
 
 Duration GroupBounds::mixed_with_fill(const Plan& plan) const {
   const BackwardKind backward = backward_of(plan);
   const ReplicaLoad load = first_load(plan);
-  std::vector<const SectionSums*> types = prices_.types();
+  const std::vector<const SectionSums*> types = prices_.types();
   const auto fill =
       shared_.mixed_fills.get({types, backward}, [&] { return MixedFill(types, backward); });
   const bool whole = backward == BackwardKind::kFused && load.rest == 0;
-  return Duration{fill->least(group_.mixed, load.full, whole)};
+  return with_whole_sections(types, group_.mixed, plan, fill->waits(whole),
+                             fill->least(group_.mixed, load.full, whole));
+}
+
+// `known`: the fill without them.
+Duration GroupBounds::with_whole_sections(const std::vector<const SectionSums*>& types,
+                                          const std::vector<RankRun>& runs, const Plan& plan,
+                                          const std::vector<std::int64_t>& waits,
+                                          std::int64_t known) const {
+  const BackwardKind backward = backward_of(plan);
+  const auto sections =
+      shared_.whole_sections.get({types, backward}, [&] { return WholeSections(types, backward); });
+  return Duration{sections->least(runs, first_load(plan).full, waits, known)};
 }
 
 }  // namespace penstock

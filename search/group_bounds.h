@@ -27,11 +27,10 @@ class GroupBounds {
  public:
   // Keeps all of them by reference. `kept`: the prices in mode "none", asked for where a schedule
   // recomputes nothing on its last rank.
-  GroupBounds(const SearchRequest& request, const ExecutorModel& executor,
-              const CandidateGroup& group, const GroupPrices& prices, GroupDivision& division,
-              SearchShared& shared, std::function<const GroupPrices&()> kept)
-      : in_book_(request.sizes.size() > 1),
-        executor_(executor),
+  GroupBounds(const ExecutorModel& executor, const CandidateGroup& group, const GroupPrices& prices,
+              GroupDivision& division, SearchShared& shared,
+              std::function<const GroupPrices&()> kept)
+      : executor_(executor),
         group_(group),
         prices_(prices),
         division_(division),
@@ -40,7 +39,7 @@ class GroupBounds {
 
   // By all work, and by what all ranks must hold and for how long.
   Duration before_cuts(const Plan& plan);
-  // By all work, and the fill of several stages per rank, or of ranks on several types.
+  // By what each rank waits for and how many whole sections some rank has.
   Duration with_fill(const Plan& plan);
   // By the best cuts with one stage per rank if memory were no object, and the fill and drain
   // around them.
@@ -62,22 +61,23 @@ class GroupBounds {
   Duration memory_bound(const ScheduleKind& kind, const Plan& plan);
   Duration mean_bound(const Plan& plan);
   [[nodiscard]] Duration mean_of_all_work(const Plan& plan) const;
-  Duration whole_sections_bound(const Plan& plan);
-  [[nodiscard]] Duration busiest_by_whole_sections(const Plan& plan) const;
   [[nodiscard]] Duration least_but_on_last_rank(const Plan& plan) const;
   [[nodiscard]] Duration slowest_with_fill(const Plan& plan,
                                            const std::vector<int>& balanced) const;
   [[nodiscard]] Duration mean_with_fill(const Plan& plan, std::int64_t full) const;
   [[nodiscard]] Duration mixed_with_fill(const Plan& plan) const;
+  [[nodiscard]] Duration with_whole_sections(const std::vector<const SectionSums*>& types,
+                                             const std::vector<RankRun>& runs, const Plan& plan,
+                                             const std::vector<std::int64_t>& waits,
+                                             std::int64_t known) const;
 
-  const bool in_book_;
   const ExecutorModel& executor_;
   const CandidateGroup& group_;
   const GroupPrices& prices_;
   GroupDivision& division_;
   SearchShared& shared_;
   std::function<const GroupPrices&()> kept_;
-  ByBackward means_, means_but_on_last_, whole_sections_, fills_, balanced_;
+  ByBackward means_, means_but_on_last_, fills_, balanced_;
   // By kind of backward, copies of the weights, and whether as needed.
   std::map<std::tuple<BackwardKind, int, bool>, std::optional<Duration>> memory_bounds_;
 };

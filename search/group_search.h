@@ -22,6 +22,7 @@
 #include "search/rejections.h"
 #include "search/schedule_memo.h"
 #include "search/stash_bound.h"
+#include "search/whole_sections.h"
 
 namespace penstock {
 
@@ -33,8 +34,6 @@ struct SearchShared {
   ScheduleMemo schedules;
   // (key, samples of the largest micro-batch, P, V, map of stages, backward) -> cuts
   Memo<std::tuple<int, int, int, int, StageMap, BackwardKind>, std::vector<int>> balanced;
-  // (key, samples of the largest micro-batch, backward) -> work of the sections, the longest first
-  Memo<std::tuple<int, int, BackwardKind>, std::vector<std::int64_t>> longest_sections;
   // (runs of ranks, samples of the largest micro-batch, V, map of stages, backward) -> cuts
   Memo<std::tuple<std::vector<RankRun>, int, int, StageMap, BackwardKind>, std::vector<int>>
       mixed_balanced;
@@ -64,8 +63,9 @@ struct SearchShared {
   // (device types of the ranks, D, T, group of shards, placement, map of stages)
   Memo<std::tuple<std::vector<std::string>, int, int, int, Placement, StageMap>, PlanWiring>
       mixed_wirings;
-  // (sections on the types of the plan, backward)
+  // (sections on the types of the plan, one or several; backward)
   Memo<std::pair<std::vector<const SectionSums*>, BackwardKind>, MixedFill> mixed_fills;
+  Memo<std::pair<std::vector<const SectionSums*>, BackwardKind>, WholeSections> whole_sections;
   // (key of mode "none", mode, backward)
   Memo<std::tuple<int, std::string, BackwardKind>, StashCurve> stash_curves;
   // (key of mode "none", samples of the largest micro-batch, mode)

@@ -59,7 +59,7 @@ GroupWork::GroupWork(const PlanInputs& of_inputs, const SearchRequest& of_reques
       base(plan_of(space, request, group)),
       prices(inputs, space, group, base, shared),
       division(inputs, request, space, group, base, shared),
-      bounds(request, inputs.executor, group, prices, division, shared,
+      bounds(inputs.executor, group, prices, division, shared,
              [this]() -> const GroupPrices& { return prices_of_kept(); }),
       ties(*inputs.profile, key.tensor),
       short_last(short_last_of(prices, base)),

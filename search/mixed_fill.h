@@ -22,6 +22,11 @@ class MixedFill {
   [[nodiscard]] std::int64_t least(const std::vector<RankRun>& runs, std::int64_t micro_batches,
                                    bool and_drain) const;
 
+  // What a rank with so many others before it waits for at least, ns.
+  [[nodiscard]] const std::vector<std::int64_t>& waits(bool and_drain) const {
+    return and_drain ? both_ways_ : forwards_;
+  }
+
  private:
   [[nodiscard]] double least_by(std::size_t reference, const std::vector<RankRun>& runs,
                                 std::int64_t micro_batches,

@@ -35,7 +35,7 @@ Duration least_by_memory(GroupWork& work) {
   plan.schedule = kind.name;
   plan.chunks = kind.fewest_chunks;
   plan.stage_map = kind.map;
-  return std::max(work.group.bound, work.bounds.before_cuts(plan));
+  return std::max({work.group.bound, work.bounds.before_cuts(plan), work.bounds.with_fill(plan)});
 }
 
 }  // namespace

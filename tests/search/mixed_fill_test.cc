@@ -8,6 +8,7 @@
 
 #include <doctest/doctest.h>
 
+#include "search/whole_sections.h"
 #include "tests/search/models.h"
 #include "tests/watched.h"
 
@@ -45,6 +46,21 @@ TEST_CASE("ranks on two types do the mean of the work besides what they wait") {
 TEST_CASE("a type that takes no time at all bounds nothing") {
   const SectionSums one = sums_of_times(Times(2, {10, 20})), none = sums_of_times(Times(2, {0, 0}));
   CHECK(MixedFill({&one, &none}, BackwardKind::kFused).least({{0, 1}, {1, 1}}, 4, true) == 0);
+}
+
+// Sections of 3,000 and ten micro-batches. Of four on three ranks some rank has two, at best the
+// first, which waits for nothing: 60,000. On four ranks each has one, the last behind three
+// forwards: 33,000. One section of a hundredth beside the four changes nothing.
+TEST_CASE("no section is divided") {
+  const SectionSums four = sums_of_times(Times(4, {1000, 2000}));
+  const WholeSections alike({&four}, BackwardKind::kFused);
+  CHECK(alike.least({{0, 3}}, 10, {0, 1000, 2000}, 40'000) == 60'000);
+  CHECK(alike.least({{0, 3}}, 10, {0, 1000, 2000}, 70'000) == 70'000);
+  CHECK(alike.least({{0, 4}}, 10, {0, 1000, 2000, 3000}, 30'000) == 33'000);
+  const SectionSums five =
+      sums_of_times({{10, 20}, {1000, 2000}, {1000, 2000}, {1000, 2000}, {1000, 2000}});
+  CHECK(WholeSections({&five}, BackwardKind::kFused).least({{0, 3}}, 10, {0, 10, 1010}, 40'000) ==
+        60'000);
 }
 
 struct Question {
@@ -115,21 +131,30 @@ std::int64_t least_of_all_cuts(const Question& question, bool and_drain) {
 
 TEST_CASE("no cuts of random sections on several types are faster") {
   Random random(20261123);
-  int close = 0;
+  int close = 0, closer = 0, equal = 0;
   for (int i = 0; i < testing::draws(2000); ++i) {
     const Question question = random_question(random);
     std::vector<const SectionSums*> types;
     for (const SectionSums& type : question.types) types.push_back(&type);
     const MixedFill fill(types, BackwardKind::kFused);
+    const WholeSections sections(types, BackwardKind::kFused);
     CAPTURE(i);
     for (const bool and_drain : {false, true}) {
       const std::int64_t bound = fill.least(question.runs, question.micro_batches, and_drain);
       const std::int64_t least = least_of_all_cuts(question, and_drain);
       REQUIRE(bound <= least);
+      const std::int64_t whole =
+          sections.least(question.runs, question.micro_batches, fill.waits(and_drain), bound);
+      REQUIRE(bound <= whole);
+      REQUIRE(whole <= least);
+      closer += whole > bound ? 1 : 0;
+      equal += whole == least ? 1 : 0;
       close += bound * 10 > least * 9 ? 1 : 0;
     }
   }
   CHECK(close > testing::least(100));
+  CHECK(closer > testing::least(100));
+  CHECK(equal > testing::least(100));
 }
 
 }  // namespace
