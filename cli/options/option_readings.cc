@@ -273,7 +273,20 @@ class Readings {
                        : "costs go together: --cost F=10ms,B=20ms,C=0.5ms");
   }
 
+  // "--gpu 0", "--device-id 1" of a verb that measures on one device of this machine.
+  void add_device_here() {
+    constexpr std::array<std::string_view, 9> kIndices{"gpu",          "gpu-id",      "gpu-index",
+                                                       "cuda",         "cuda-device", "device-id",
+                                                       "device-index", "local-rank",  "cuda-id"};
+    const bool is_zeroth = word_ == "gpus" && value_ == "0";
+    const bool is_index = is_digits(value_) && (is_zeroth || is_among(kIndices, word_));
+    if (is_index && asked_.has("--device-type") && !asked_.has(name_)) {
+      take(kOwnName, Target{"--device", "cuda:"});
+    }
+  }
+
   void add_direct() {
+    add_device_here();
     if ((name_ == "-v" && !is_digits(value_) && value_.find('=') == std::string::npos) ||
         word_ == "verbose") {
       say(kDirect, "everything is printed without it; --json has all figures");

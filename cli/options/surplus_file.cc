@@ -22,6 +22,7 @@
 #include "cli/options/typed_files.h"
 #include "cli/options/whole_command.h"
 #include "core/files/plan_format.h"
+#include "report/words.h"
 #include "trainers/trainer_table.h"
 
 namespace penstock {
@@ -144,13 +145,24 @@ std::string help_for_reported(const std::string& word) {
              : fmt::format("there is no file {}; plans follow the first one", word);
 }
 
+// "plan profile.json a.json b.json", "--cluster a.json b.json": one model on each of the clusters.
 std::string help_for_second_cluster(const SurplusWord& surplus) {
-  const auto cluster = std::find(surplus.own.begin(), surplus.own.end(), "--cluster");
-  const bool is_second =
-      surplus.has("--vary") && surplus.own.end() - cluster > 2 && *(cluster + 2) == surplus.word;
-  return is_second ? fmt::format("write --vary cluster={},{} in place of --cluster", *(cluster + 1),
-                                 surplus.word)
-                   : "";
+  if (!surplus.has("--cluster") || !surplus.has("--global-batch")) return "";
+  Arguments clusters, words = surplus.own;
+  const auto given = std::find(words.begin(), words.end(), "--cluster");
+  if (words.end() - given > 1) {
+    clusters.push_back(*(given + 1));
+    words.erase(given, given + 2);
+  }
+  for (const std::string& word : surplus.left) {
+    if (role_of(word) != FileRole::kCluster) continue;
+    clusters.push_back(word);
+    words.erase(std::find(words.begin(), words.end(), word));
+  }
+  if (clusters.size() < 2) return "";
+  words.insert(words.end(), {"--vary", "cluster=" + joined(clusters, ",")});
+  return "one cluster at a time; to plan for each: " +
+         command_of_taken("compare", {words.front()}, words);
 }
 
 std::string help_for_varied(const SurplusWord& surplus) {
@@ -186,8 +198,7 @@ std::string help_for_json_file(const SurplusWord& surplus) {
     return "all models and GPUs are one file: penstock multi jobs.json --gpus N (docs/multi.md)";
   }
   if (surplus.usage.starts_with("report")) return help_for_reported(surplus.word);
-  return first_help({help_for_second_cluster, help_for_second_model, help_for_varied, help_for_many,
-                     help_for_last_file},
+  return first_help({help_for_second_model, help_for_varied, help_for_many, help_for_last_file},
                     surplus);
 }
 
@@ -260,9 +271,10 @@ std::string help_for_subcommand(const SurplusWord& surplus) {
 }
 
 std::string help_for_file(const SurplusWord& surplus) {
-  return first_help({help_for_log, help_for_exported, help_for_checked, help_for_second_plan,
-                     help_for_book_and_trace, help_for_written, help_for_json_file},
-                    surplus);
+  return first_help(
+      {help_for_log, help_for_second_cluster, help_for_exported, help_for_checked,
+       help_for_second_plan, help_for_book_and_trace, help_for_written, help_for_json_file},
+      surplus);
 }
 
 }  // namespace penstock
