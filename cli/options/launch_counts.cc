@@ -133,7 +133,7 @@ class Counts {
   [[nodiscard]] std::vector<CountsMeant> meant() const {
     std::vector<CountsMeant> out;
     if (asked_.has("--gpus")) add_nodes(out);
-    if (asked_.has("--gpus") && out.empty() && nodes_.empty()) add_one_node(out);
+    if (asked_.has("--gpus") && !asked_.has("--layout") && nodes_.empty()) add_one_node(out);
     if (asked_.has("--gpus") && out.empty() && !gpus_ && nodes_.empty()) add_tasks(out);
     const bool is_alone = nodes_.size() == 1 && nodes_[0].name == "-N" && per_node_.empty();
     if (is_alone && asked_.has("--nodes") && asked_.has("--gpus")) {

@@ -287,6 +287,12 @@ class Readings {
 
   void add_direct() {
     add_device_here();
+    constexpr std::array<std::string_view, 7> kMachines{
+        "instance-type", "instance", "machine-type", "vm-type", "vm-size", "node-type", "flavor"};
+    const bool has_digit = value_.find_first_of("0123456789") != std::string::npos;
+    if (is_among(kMachines, word_) && has_digit && !is_digits(value_) && asked_.has("--device")) {
+      take(kDirect, Target{"--device", ""});
+    }
     if ((name_ == "-v" && !is_digits(value_) && value_.find('=') == std::string::npos) ||
         word_ == "verbose") {
       say(kDirect, "everything is printed without it; --json has all figures");

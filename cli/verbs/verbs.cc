@@ -221,7 +221,8 @@ std::string help_of_refusal(const std::string& verb, Arguments words) {
   const std::string refusal = refusal_of(words).value_or("");
   constexpr std::string_view kHelp = "\nhelp: ";
   const std::size_t at = refusal.find(kHelp);
-  const bool is_of_option = refusal.starts_with("unknown option") || refusal.starts_with("--");
+  const bool is_of_option = refusal.starts_with("unknown option") || refusal.starts_with("--") ||
+                            refusal.starts_with("TOOL: ");
   if (!is_of_option || at == std::string::npos) return "";
   const std::size_t begin = at + kHelp.size();
   const std::string help = refusal.substr(begin, refusal.find('\n', begin) - begin);
@@ -252,9 +253,11 @@ std::string with_command(const std::string& help, const Arguments& arguments) {
       with_small_names(with_choices(verb, {arguments.begin() + 1, arguments.end()})));
   if (std::string other = help_for_files(verb, rest); !other.empty()) return help + ' ' + other;
   if (std::string placed = placed_command(verb, rest); !placed.empty()) return help + ' ' + placed;
+  const std::string own = help_of_refusal(verb, rest);
+  if (verb == "import" && !own.empty()) return help + ' ' + own;
   if (verb_takes(verb, rest)) return help + " write " + whole_command(verb, rest);
   if (std::string known = command_of_known(verb, rest); !known.empty()) return help + ' ' + known;
-  if (std::string own = help_of_refusal(verb, rest); !own.empty()) return help + ' ' + own;
+  if (!own.empty()) return help + ' ' + own;
   return fmt::format("{} for example {}", help, whole_command(verb, {}));
 }
 
