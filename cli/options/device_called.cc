@@ -117,8 +117,8 @@ void refuse_several(const std::string& name, const std::vector<std::string>& kno
   if (const auto counted = counted_device(plain, known)) {
     bad_option(
         "--device", fmt::format("'{}' is a number of devices", name),
-        fmt::format("write --device {} --gpus {}, the GPUs of all nodes; another --gpus that is "
-                    "given stays",
+        fmt::format("write --device {0} --gpus {1}, the GPUs of all nodes; another --gpus that is "
+                    "given stays, and of N such nodes it is N x {1}",
                     counted->device, counted->count));
   }
 }
