@@ -9,6 +9,7 @@
 #include "cli/options/able_verbs.h"
 #include "cli/options/complete_command.h"
 #include "cli/options/given_options.h"
+#include "cli/options/is_among.h"
 #include "cli/options/typed_files.h"
 #include "cli/options/whole_command.h"
 #include "core/values/error.h"
@@ -41,6 +42,7 @@ void refuse_several_clusters(const std::string& model, const Arguments& argument
       others.push_back(word);
       continue;
     }
+    if (is_among(clusters, word)) continue;  // once as the model, once with --cluster
     clusters.push_back(word);
     if (!is_there(word)) missing.push_back(word);
   }
