@@ -111,7 +111,8 @@ std::string listed(const std::vector<std::string>& files) {
 Arguments with_file(Arguments words, const std::string& folder, const std::string& file) {
   for (std::string& word : words) {
     if (word == folder) word = file;
-    if (word.ends_with('=' + folder)) word = word.substr(0, word.find('=') + 1) + file;
+    if (word.ends_with('=' + folder))
+      word.replace(word.size() - folder.size(), folder.size(), file);
   }
   return words;
 }
