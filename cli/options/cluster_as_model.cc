@@ -1,6 +1,7 @@
 #include "cli/options/cluster_as_model.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -8,9 +9,11 @@
 #include "cli/options/able_verbs.h"
 #include "cli/options/complete_command.h"
 #include "cli/options/given_options.h"
+#include "cli/options/is_among.h"
 #include "cli/options/typed_files.h"
 #include "cli/options/whole_command.h"
 #include "core/values/error.h"
+#include "report/words.h"
 
 namespace penstock {
 namespace {
@@ -21,6 +24,41 @@ std::string model_here() {
     if (is_model_file(name)) return name;
   }
   return "";
+}
+
+// The file that begins with its folder or is there: "data/clusters/h100.json" beside another one.
+bool is_cluster(const std::string& word, const std::string& first) {
+  if (word.starts_with('-') || !word.ends_with(".json") || is_model_file(word)) return false;
+  const std::filesystem::path folder = std::filesystem::path(first).parent_path();
+  return role_of(word) == FileRole::kCluster ||
+         (!is_there(word) && std::filesystem::path(word).parent_path() == folder);
+}
+
+// "compare a.json b.json" of clusters: one model is planned on each of them.
+void refuse_several_clusters(const std::string& model, const Arguments& arguments) {
+  Arguments clusters, missing, others;
+  for (const std::string& word : arguments) {
+    if (!is_cluster(word, arguments.front())) {
+      others.push_back(word);
+      continue;
+    }
+    if (is_among(clusters, word)) continue;  // once as the model, once with --cluster
+    clusters.push_back(word);
+    if (!is_there(word)) missing.push_back(word);
+  }
+  if (clusters.size() < 2) return;
+  const Arguments models = typed_files(others).models;
+  const std::string planned = models.empty() ? model : models[0];
+  std::erase(others, planned);
+  std::erase(others, "--cluster");
+  Arguments words{planned, "--vary", "cluster=" + joined(clusters, ",")};
+  words = with_taken("compare", std::move(words), others);
+  throw_bad_input(fmt::format(
+      "{}: this is a cluster, and a model belongs here{}\nhelp: the model comes first, and is "
+      "planned on each cluster: {}; its column $/Mtok is the price, where a cluster file has one",
+      arguments.front(),
+      missing.empty() ? "" : fmt::format("; {} is not there", joined(missing, ", ")),
+      whole_command("compare", words)));
 }
 
 // "--cluster=config.json" as two words.
@@ -56,6 +94,7 @@ void refuse_cluster_as_model(const std::string& verb, const Arguments& arguments
       "cluster after its option: ",
       cluster);
   const std::string model = model_here().empty() ? "config.json" : model_here();
+  refuse_several_clusters(model, arguments);
   Arguments words = with_cluster_apart(arguments);
   const bool is_model_behind = words.size() > 1 && is_model_file(words[1]);
   if (is_model_behind) words.erase(words.begin());

@@ -117,8 +117,8 @@ void refuse_several(const std::string& name, const std::vector<std::string>& kno
   if (const auto counted = counted_device(plain, known)) {
     bad_option(
         "--device", fmt::format("'{}' is a number of devices", name),
-        fmt::format("write --device {} --gpus {}, the GPUs of all nodes; another --gpus that is "
-                    "given stays",
+        fmt::format("write --device {0} --gpus {1}, the GPUs of all nodes; another --gpus that is "
+                    "given stays, and of N such nodes it is N x {1}",
                     counted->device, counted->count));
   }
 }
@@ -199,8 +199,11 @@ std::string_view machine_device(const std::string& plain) {
 void refuse_machine(const std::string& name, const std::string& plain) {
   const std::string_view device = machine_device(plain);
   if (device.empty()) return;
-  bad_option("--device", fmt::format("'{}' is a machine, and a GPU belongs here", name),
-             fmt::format("write --device {}, with --gpus N for the GPUs of all machines", device));
+  bad_option(
+      "--device", fmt::format("'{}' is a machine, and a GPU belongs here", name),
+      fmt::format("write --device {}; --gpus N counts the GPUs of all machines, --nodes N the "
+                  "machines",
+                  device));
 }
 
 // Chips that train models and are no GPUs: their products and memories follow other rules than the

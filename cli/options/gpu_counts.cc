@@ -173,6 +173,18 @@ void add_range(std::string_view option, const std::string& text, std::size_t dot
   for (int gpus = first; gpus <= last; gpus += step) counts.insert(gpus);
 }
 
+// "0-7", and of a list of numbers that begins there.
+void refuse_range_of_ids(const std::string& text) {
+  constexpr std::string_view kBegin = "0-";
+  constexpr std::size_t kMostDigits = 5;
+  const std::string last = text.starts_with(kBegin) ? text.substr(kBegin.size()) : "";
+  const bool is_number = !last.empty() && last.size() <= kMostDigits &&
+                         last.find_first_not_of("0123456789") == std::string::npos;
+  if (!is_number) return;
+  bad_option(kGpus, fmt::format("'{}' are the numbers of devices", text),
+             fmt::format("write how many there are: --gpus {}", std::stoi(last) + 1));
+}
+
 // "0,1,2,3" of CUDA_VISIBLE_DEVICES.
 void refuse_ids(std::string_view option, const std::string& text) {
   if (option != kGpus || !text.starts_with("0,")) return;
@@ -200,6 +212,7 @@ std::optional<std::vector<int>> gpu_counts(const std::string& typed, std::string
                  fmt::format("write --gpus {} instead of --nodes", gpus));
     }
   }
+  if (option == kGpus && least > 0) refuse_range_of_ids(text);
   require_as_written(option, text);
   if (text.find(',') == std::string::npos && text.find(kDots) == std::string::npos) {
     return std::nullopt;

@@ -133,6 +133,7 @@ class Counts {
   [[nodiscard]] std::vector<CountsMeant> meant() const {
     std::vector<CountsMeant> out;
     if (asked_.has("--gpus")) add_nodes(out);
+    if (asked_.has("--gpus") && !asked_.has("--layout") && nodes_.empty()) add_one_node(out);
     if (asked_.has("--gpus") && out.empty() && !gpus_ && nodes_.empty()) add_tasks(out);
     const bool is_alone = nodes_.size() == 1 && nodes_[0].name == "-N" && per_node_.empty();
     if (is_alone && asked_.has("--nodes") && asked_.has("--gpus")) {
@@ -217,7 +218,12 @@ class Counts {
     has_device_ = has_device_ || (asked_.has("--device") && (name == "--device" || name == "-d" ||
                                                              (word == "gpu" && !asked_.has(name))));
     const std::size_t colon = value.find(':'), end = value.rfind(':');
-    if (last == "gres" && end > colon) gres_device_ = value.substr(colon + 1, end - colon - 1);
+    const bool is_of_gpus = value.substr(0, colon) == "gpu";  // "gpu:h100:8", and "h100:8"
+    if (rank > 0 && !asked_.has(name) && colon != std::string::npos &&
+        (end > colon || !is_of_gpus)) {
+      const std::size_t begin = is_of_gpus ? colon + 1 : 0;
+      device_of_node_ = value.substr(begin, end - begin);
+    }
     if (!asked_.has(name) && is_any_of(word, {"ntasks", "n-tasks", "num-tasks"})) {
       tasks_ = {name, number_in(value, false).value_or(0)};
     }
@@ -257,6 +263,25 @@ class Counts {
     out.push_back(of_nodes(names, *nodes, *per_node, has_own));
   }
 
+  // "--gres gpu:h100:8" alone: Slurm takes one node where no number of them is said.
+  void add_one_node(std::vector<CountsMeant>& out) const {
+    const auto per_node = number_of(per_node_);
+    std::vector<std::string> names;
+    for (const Count& count : per_node_) {
+      const std::string number = std::to_string(count.number);
+      const auto reading = certain_reading(count.name, number, asked_);
+      const bool is_read = reading && !reading->words.empty();  // "--devices 8" is --gpus 8
+      if (!asked_.has(count.name) && count.rank > 1 && !is_read) names.push_back(count.name);
+    }
+    if (!per_node || names.empty() || gpus_ || has_cluster_) return;
+    CountsMeant meant{names, {"--gpus", std::to_string(*per_node)}, ""};
+    const bool names_device = !device_of_node_.empty() && asked_.has("--device") && !has_device_;
+    if (names_device) meant.words.insert(meant.words.begin(), {"--device", device_of_node_});
+    meant.help = fmt::format("write {} for one node; with several, --gpus counts those of all",
+                             joined(meant.words, " "));
+    out.push_back(std::move(meant));
+  }
+
   [[nodiscard]] CountsMeant of_nodes(const std::vector<std::string>& names, std::int64_t nodes,
                                      std::int64_t per_node, bool has_own) const {
     const std::int64_t gpus = nodes * per_node;
@@ -265,12 +290,12 @@ class Counts {
                             ? ""
                             : "; how many a node has, a cluster file says: --cluster FILE";
     const std::string product = fmt::format("{} nodes x {}", nodes, per_node);
-    if (!gpus_ && !gres_device_.empty() && asked_.has("--device") && !has_device_ &&
+    if (!gpus_ && !device_of_node_.empty() && asked_.has("--device") && !has_device_ &&
         !has_cluster_) {
       return {names,
-              {"--device", gres_device_, "--gpus", std::to_string(gpus)},
-              fmt::format("write --device {} --gpus {}, the GPUs of all nodes ({}){}", gres_device_,
-                          gpus, product, other)};
+              {"--device", device_of_node_, "--gpus", std::to_string(gpus)},
+              fmt::format("write --device {} --gpus {}, the GPUs of all nodes ({}){}",
+                          device_of_node_, gpus, product, other)};
     }
     if (!gpus_) {
       return {names,
@@ -366,7 +391,7 @@ class Counts {
   std::optional<std::int64_t> gpus_;
   bool has_cluster_ = false, has_device_ = false, is_split_ = false;
   Count tasks_{"", 0}, of_task_{"", 0};
-  std::string gres_device_;                                 // "h100" of "gpu:h100:8"
+  std::string device_of_node_;                              // "h100" of "gpu:h100:8"
   std::vector<std::pair<std::string, std::string>> typed_;  // options and what stands behind them
   struct Cost {
     std::string name, pair;

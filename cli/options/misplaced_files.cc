@@ -15,6 +15,7 @@
 #include "cli/options/parse.h"
 #include "cli/options/typed_files.h"
 #include "cli/options/whole_command.h"
+#include "cli/verbs/refusal_of.h"
 #include "core/values/error.h"
 #include "report/words.h"
 
@@ -106,26 +107,71 @@ std::string listed(const std::vector<std::string>& files) {
   return joined(names, ", ") + (more > 0 ? fmt::format(" and {} others", more) : "");
 }
 
-// One that is named in many examples, if it is among them.
-std::string best_of(const std::vector<std::string>& files) {
-  for (const std::string& file : files) {
-    if (fs::path(file).filename() == "llama-3-8b.json") return file;
+// The words with a file in place of its folder, also in "--cluster=FOLDER".
+Arguments with_file(Arguments words, const std::string& folder, const std::string& file) {
+  for (std::string& word : words) {
+    if (word == folder) word = file;
+    if (word.ends_with('=' + folder))
+      word.replace(word.size() - folder.size(), folder.size(), file);
   }
-  return files.front();
+  return words;
+}
+
+bool is_refused(const std::string& verb, Arguments words) {
+  words.insert(words.begin(), verb);
+  return refusal_of(words).has_value();
+}
+
+// The first of which nothing in the command would be refused, and before it one that is named in
+// many examples.
+std::string best_of(std::vector<std::string> files, const OptionTable& table,
+                    const Arguments& words, const std::string& folder) {
+  std::stable_partition(files.begin(), files.end(), [](const std::string& file) {
+    return fs::path(file).filename() == "llama-3-8b.json";
+  });
+  const auto best = std::find_if(files.begin(), files.end(), [&](const std::string& file) {
+    return !is_refused(verb_of(table), with_file(words, folder, file));
+  });
+  return best == files.end() ? files.front() : *best;
+}
+
+bool is_folder_of_files(const std::string& path) {
+  std::error_code error;
+  return fs::is_directory(path, error) && !fs::exists(fs::path(path) / "config.json", error);
 }
 
 void refuse_folder_as(std::string_view what, const OptionTable& table, const Arguments& words,
                       const std::string& folder, const std::vector<FileRole>& roles) {
-  std::error_code error;
-  const bool is_folder = fs::is_directory(folder, error);
-  if (!is_folder || fs::exists(fs::path(folder) / "config.json", error)) return;
+  if (!is_folder_of_files(folder)) return;
   const std::vector<std::string> files = files_in(folder, roles);
   if (files.empty()) return;
-  Arguments with_file = words;
-  std::replace(with_file.begin(), with_file.end(), folder, best_of(files));
-  throw_bad_input(
-      fmt::format("{}: this is a folder, and {} belongs here\nhelp: give one of its files ({}): {}",
-                  folder, what, listed(files), whole_command(verb_of(table), with_file)));
+  const std::string file = best_of(files, table, words, folder);
+  throw_bad_input(fmt::format(
+      "{}: this is a folder, and {} belongs here\nhelp: give one of its files ({}): {}", folder,
+      what, listed(files), whole_command(verb_of(table), with_file(words, folder, file))));
+}
+
+// "compare ... --vary cluster=data/clusters": those of its files that the rest of the command
+// suits.
+void refuse_varied_folder(const OptionTable& table, const Arguments& words,
+                          const GivenOption& option) {
+  constexpr std::string_view kCluster = "cluster=";
+  if (option.name != "--vary" || !option.value.starts_with(kCluster)) return;
+  const std::string folder = option.value.substr(kCluster.size());
+  if (!is_folder_of_files(folder)) return;
+  const std::vector<std::string> files = files_in(folder, {FileRole::kCluster});
+  std::vector<std::string> taken = files;
+  std::erase_if(taken, [&](const std::string& file) {
+    const Arguments one{"--vary", std::string(kCluster) + file};
+    return is_refused(verb_of(table), with_instead(words, option, one));
+  });
+  if (files.empty()) return;
+  const std::string list = joined(taken.empty() ? files : taken, ",");
+  throw_bad_input(fmt::format(
+      "{}: this is a folder, and clusters belong here\nhelp: name its files, with commas: {}",
+      folder,
+      whole_command(verb_of(table),
+                    with_instead(words, option, {"--vary", std::string(kCluster) + list}))));
 }
 
 // "plan data/models --cluster data/clusters", "explain plans"
@@ -141,8 +187,8 @@ void refuse_folders(const OptionTable& table, const Arguments& words) {
   }
   if (row_named(table, "--cluster") == nullptr) return;
   for (const GivenOption& option : given_words(table, words).options) {
-    const bool is_apart = option.end - option.begin == 2;
-    if (option.name != "--cluster" || !is_apart) continue;
+    refuse_varied_folder(table, words, option);
+    if (option.name != "--cluster") continue;
     refuse_folder_as("a cluster", table, words, option.value, {FileRole::kCluster});
   }
 }

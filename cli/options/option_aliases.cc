@@ -198,17 +198,14 @@ Arguments without_stray_signs(Arguments arguments) {
     return name == "-o" || name == "--output" || name == "--cluster-out";
   };
   const auto end = std::find(arguments.begin(), arguments.end(), "--");
-  const bool has_signed = std::any_of(arguments.begin(), end, is_signed);
-  bool may_strip = has_signed;  // of the word at hand; the first is the argument without a name
+  bool may_strip = true;  // of the word at hand; a name that is written may be any
   std::error_code error;
   for (auto word = arguments.begin(); word != end; ++word) {
-    const bool is_name = is_option(*word), is_stray = is_name && is_signed(*word);
-    const bool is_last = word + 1 == end || is_option(*(word + 1));
+    const bool is_name = is_option(*word), is_last = word + 1 == end || is_option(*(word + 1));
     const bool has_comma = !is_name && word->size() > 1 && word->ends_with(',') && is_last;
-    if ((is_stray || (has_comma && may_strip)) && !std::filesystem::exists(*word, error)) {
-      word->pop_back();
-    }
-    may_strip = is_stray && !writes(*word);
+    const bool is_stray = (is_name && is_signed(*word)) || (has_comma && may_strip);
+    if (is_stray && !std::filesystem::exists(*word, error)) word->pop_back();
+    may_strip = !is_name || !writes(*word);
   }
   return arguments;
 }

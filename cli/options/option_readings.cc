@@ -273,7 +273,26 @@ class Readings {
                        : "costs go together: --cost F=10ms,B=20ms,C=0.5ms");
   }
 
+  // "--gpu 0", "--device-id 1" of a verb that measures on one device of this machine.
+  void add_device_here() {
+    constexpr std::array<std::string_view, 9> kIndices{"gpu",          "gpu-id",      "gpu-index",
+                                                       "cuda",         "cuda-device", "device-id",
+                                                       "device-index", "local-rank",  "cuda-id"};
+    const bool is_zeroth = word_ == "gpus" && value_ == "0";
+    const bool is_index = is_digits(value_) && (is_zeroth || is_among(kIndices, word_));
+    if (is_index && asked_.has("--device-type") && !asked_.has(name_)) {
+      take(kOwnName, Target{"--device", "cuda:"});
+    }
+  }
+
   void add_direct() {
+    add_device_here();
+    constexpr std::array<std::string_view, 7> kMachines{
+        "instance-type", "instance", "machine-type", "vm-type", "vm-size", "node-type", "flavor"};
+    const bool has_digit = value_.find_first_of("0123456789") != std::string::npos;
+    if (is_among(kMachines, word_) && has_digit && !is_digits(value_) && asked_.has("--device")) {
+      take(kDirect, Target{"--device", ""});
+    }
     if ((name_ == "-v" && !is_digits(value_) && value_.find('=') == std::string::npos) ||
         word_ == "verbose") {
       say(kDirect, "everything is printed without it; --json has all figures");

@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/options/file_pattern.h"
 #include "cli/options/given_options.h"
 #include "cli/options/misplaced_files.h"
 #include "cli/options/odd_values.h"
@@ -172,6 +173,7 @@ std::optional<std::string> Options::parse(const Arguments& typed, Screen screen)
   refuse_blank_options(arguments);
   refuse_pasted_command(usage_, arguments);
   refuse_quoted(arguments);
+  refuse_file_pattern(table(), arguments);
   refuse_schedule(arguments);
   refuse_gpus(arguments);
   refuse_other_file(usage_, with_file_first(table(), arguments));

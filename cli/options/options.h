@@ -69,8 +69,10 @@ class Options {
                                               const std::vector<std::string>& values) const;
   [[nodiscard]] std::string help_for_devices(const Arguments& own,
                                              const std::vector<std::string>& values) const;
-  [[nodiscard]] std::string each_planned(Arguments own, const std::string& option,
+  [[nodiscard]] std::string each_planned(const Arguments& typed, const std::string& option,
                                          const Arguments& instead) const;
+  [[nodiscard]] std::string help_for_counted_types(const Arguments& own, const std::string& option,
+                                                   const std::vector<std::string>& values) const;
   [[nodiscard]] TypedCommand typed_command(const Arguments& own) const;
   void refuse_quoted(const Arguments& arguments) const;
   void refuse_blank_options(const Arguments& arguments) const;

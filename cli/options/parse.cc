@@ -244,6 +244,18 @@ std::string budget_without_blanks(std::string_view text) {
   return parse_duration(joined) ? joined : "";
 }
 
+// "$5000" without quotes: $5, an argument of the shell's, is nothing, and 000 is left.
+void refuse_shells_money(std::string_view option, std::string_view text) {
+  const bool is_rest = text.size() > 1 && text.starts_with('0') &&
+                       text.find_first_not_of("0123456789") == std::string_view::npos;
+  const bool is_list =
+      text.find(',') != std::string_view::npos && text.starts_with(",");  // "$5,000"
+  if (option != "--budget" || (!is_rest && !is_list)) return;
+  bad_option(option, shown(text) + " is no time (of $5000 the shell takes $5 away, and leaves 000)",
+             "leave it out: it limits the search, and no option limits money; --tokens 2T "
+             "--usd-per-gpu-hour 2.5 prints days and price of the training beside each plan");
+}
+
 }  // namespace
 
 Duration parse_budget(std::string_view option, std::string_view text) {
@@ -259,6 +271,7 @@ Duration parse_budget(std::string_view option, std::string_view text) {
                "leave it out: days and price of the training are printed with --tokens 2T "
                "--usd-per-gpu-hour 2.5; --budget 30s limits the search");
   }
+  refuse_shells_money(option, text);
   if (const std::string joined = budget_without_blanks(text); !joined.empty()) {
     bad_option(option, shown(text) + " is not a time", "write " + joined);
   }

@@ -68,7 +68,8 @@ std::string layout_on(const std::string& gpus, const PlanMade& made) {
   return fmt::format("{}{}{}", made.layout.substr(0, begin), wanted, made.layout.substr(end));
 }
 
-// The files that a plan was made from, in place of it.
+}  // namespace
+
 std::string command_for_its_model(const std::string& verb, Arguments arguments) {
   const auto read = read_by_verb(verb, arguments);
   const PlanMade made = plan_made(arguments.front());
@@ -95,6 +96,8 @@ std::string command_for_its_model(const std::string& verb, Arguments arguments) 
   }
   return complete_command(verb, arguments, *read, made.batch);
 }
+
+namespace {
 
 // "predict plan.json --gpus 32" of a plan for 8; empty where no other number is asked about.
 std::string help_for_other_gpus(const std::string& verb, const Arguments& arguments) {

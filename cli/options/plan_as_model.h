@@ -11,6 +11,9 @@ namespace penstock {
 // "predict plan.json --gpus 32": Error{kBadInput} with what the plan can be asked, and that
 // command.
 [[noreturn]] void refuse_plan_as_model(const std::string& verb, const Arguments& arguments);
+// The files that a plan, which stands first, was made from in place of it; empty where it does not
+// say them.
+std::string command_for_its_model(const std::string& verb, Arguments arguments);
 // "validate plan.json step_time=4.61s": Error{kBadInput} of one time, which is no log.
 void refuse_time_as_run(const std::string& verb, const Arguments& arguments);
 

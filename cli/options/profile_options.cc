@@ -10,10 +10,10 @@
 #include <fmt/format.h>
 
 #include "cli/io/files.h"
-#include "cli/io/shell_word.h"
 #include "cli/options/parse.h"
 #include "cli/options/placed_words.h"
 #include "cli/options/typed_files.h"
+#include "cli/options/whole_command.h"
 #include "training/archive_file.h"
 #include "training/model_from_config.h"
 
@@ -30,13 +30,30 @@ int number_of(const char* option, const std::optional<std::string>& text, int ot
 }
 
 // "profile config.json --device h100-sxm": another verb has the GPUs that are not here.
-std::string help_for_device(const std::string& model, const std::string& device) {
+std::string help_for_device(const std::string& model, const std::string& device,
+                            const Arguments& typed) {
+  constexpr std::string_view kCuda = "cuda";
+  std::string index = device;
+  if (index.starts_with("gpu") || index.starts_with(kCuda))
+    index.erase(0, index.find_first_of("0123456789"));
+  if (!index.empty() && index.find_first_not_of("0123456789") == std::string::npos) {
+    return fmt::format("write --device cuda:{}, the GPU of this number on this machine", index);
+  }
   const std::string gpu = is_like_gpu(device) ? device : "h100-sxm";
   const std::string file = role_of(model) == FileRole::kModel ? model : "config.json";
+  Arguments words = typed;
+  std::replace(words.begin(), words.end(), device, gpu);
   return fmt::format(
       "expected cpu, cuda or cuda:N, a device of this machine, which is measured; {} estimates for "
       "a GPU that is not here, and plan takes --device {} at once",
-      command_of("estimate", {file, "--device", gpu}), gpu);
+      whole_command("estimate", with_taken("estimate", {file}, words)), gpu);
+}
+
+// "cpu", "cuda" and "cuda:1".
+bool is_here(std::string_view device) {
+  constexpr std::string_view kCuda = "cuda";
+  if (device == "cpu" || device == kCuda) return true;
+  return device.starts_with(kCuda) && device.size() > kCuda.size() && device[kCuda.size()] == ':';
 }
 
 std::vector<int> numbers_of(const char* option, const std::string& text) {
@@ -86,6 +103,7 @@ int ProfileRequest::ranks() const {
 }
 
 void ProfileOptions::declare(Options& options) {
+  options.keep_command(command_);
   options.heading("The model");
   options.positional_if_any(
       "MODEL",
@@ -366,9 +384,9 @@ ProfileRequest ProfileOptions::request(int processors) const {
   set_image(request);
   set_sizes(request);
   request.device = device_.value_or("cpu");
-  if (request.device != "cpu" && !request.device.starts_with("cuda")) {
+  if (!is_here(request.device)) {
     bad_option("--device", fmt::format("there is no '{}'", request.device),
-               help_for_device(model_.value_or(""), request.device));
+               help_for_device(model_.value_or(""), request.device, command_.words));
   }
   request.device_type = device_type_.value_or(request.device == "cpu" ? "cpu" : "");
   set_links(request, processors);

@@ -63,6 +63,7 @@ class ProfileOptions {
   std::optional<std::string> participants_, largest_;
   bool tied_ = false, every_section_ = false, fused_only_ = false;
   bool links_ = false, busy_links_ = false;
+  TypedCommand command_;
 };
 
 }  // namespace penstock

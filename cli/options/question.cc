@@ -320,7 +320,8 @@ void refuse_missing(const SearchOptions& options, bool is_config) {
   if (is_config) {
     if (options.device && !options.gpus && !has_cluster) refuse_counted_device(*options.device);
     ask(has_cluster || options.device, "--device", "h100-sxm");
-    ask(has_cluster || options.gpus, "--gpus", "64");
+    const bool has_nodes = options.command.has("--nodes");  // of machines that are no device
+    ask(has_cluster || has_nodes || options.gpus, "--gpus", "64");
   } else {
     ask(has_cluster, "--cluster", "cluster.json");
   }

@@ -212,7 +212,8 @@ constexpr std::array kOnSearches{
     Remark{{"cost", "price-per-hour", "cost-per-hour", "hourly-cost", "hourly-price", "hourly-rate",
             "node-price", "node-cost", "price-per-node-hour", "cost-per-node-hour", "spot-price",
             "usd-per-node-hour", "usd-per-node", "price-per-node"},
-           "write --usd-per-gpu-hour X, the price of one GPU",
+           "write --usd-per-gpu-hour X, the price of one GPU; that of a node is divided by its "
+           "GPUs, {PRICE} by 8 in nodes of 8",
            "--usd-per-gpu-hour"},
 };
 

@@ -22,6 +22,7 @@
 #include "cli/options/typed_files.h"
 #include "cli/options/whole_command.h"
 #include "core/files/plan_format.h"
+#include "report/words.h"
 #include "trainers/trainer_table.h"
 
 namespace penstock {
@@ -85,6 +86,19 @@ std::string help_for_exported(const SurplusWord& surplus) {
              : "";
 }
 
+// "check job/run.sh job/job.sbatch": one of them, or their folder, with the options.
+std::string help_for_one_of_folder(const SurplusWord& surplus) {
+  Arguments one = surplus.own;
+  for (const std::string& word : surplus.left) one.erase(std::find(one.begin(), one.end(), word));
+  const auto file = std::find(one.begin(), one.end(), first_word_of(one));
+  if (file == one.end()) return "";
+  const std::filesystem::path folder = std::filesystem::path(*file).parent_path();
+  Arguments all = one;
+  all[static_cast<std::size_t>(file - one.begin())] = folder.empty() ? "." : folder.string();
+  return fmt::format("one file at a time: {}; all files of the folder: {}",
+                     whole_command("check", one), whole_command("check", all));
+}
+
 std::string help_for_checked(const SurplusWord& surplus) {
   const std::string& word = surplus.word;
   if (surplus.has("--as") && (is_launch_file(word) || word.ends_with("config.json"))) {
@@ -94,8 +108,7 @@ std::string help_for_checked(const SurplusWord& surplus) {
     }
     const bool is_config = word.ends_with("config.json") && !is_launch_file(word);
     if (!is_config && role_of(first) != FileRole::kModel) {  // "check job/*.sh"
-      return fmt::format("one file at a time: {}; all files of a folder: penstock check .",
-                         command_of("check", {first}));
+      return help_for_one_of_folder(surplus);
     }
     return fmt::format(
         "a launch file comes first, and the model follows its option: penstock "
@@ -103,9 +116,7 @@ std::string help_for_checked(const SurplusWord& surplus) {
         is_config ? first : word, is_config ? word : first);
   }
   if (!surplus.usage.starts_with("check") || surplus.own.empty() || !is_there(word)) return "";
-  return fmt::format(
-      "one file at a time: penstock check {}; all files of a folder: penstock check .",
-      first_word_of(surplus.own));
+  return help_for_one_of_folder(surplus);
 }
 
 // "validate train.log plan.json", "explain plan.json other.json".
@@ -121,9 +132,13 @@ std::string help_for_second_plan(const SurplusWord& surplus) {
 }
 
 std::string help_for_book_and_trace(const SurplusWord& surplus) {
-  return surplus.has("--book") && surplus.has("--trace")
-             ? "the book and the recording have options: --book book.json --trace trace.csv"
-             : "";
+  if (!surplus.has("--book") || !surplus.has("--trace")) return "";
+  std::string book = "book.json", trace = "trace.csv";
+  for (const std::string& word : surplus.left) {
+    if (word.ends_with(".csv")) trace = word;
+    if (role_of(word) == FileRole::kBook) book = word;
+  }
+  return fmt::format("the book and the recording have options: --book {} --trace {}", book, trace);
 }
 
 std::string help_for_written(const SurplusWord& surplus) {
@@ -135,7 +150,14 @@ std::string help_for_written(const SurplusWord& surplus) {
   return is_output ? "to write a file: -o " + surplus.word : "";
 }
 
-std::string help_for_reported(const std::string& word) {
+// "report *.json": the plans of all files.
+std::string help_for_reported(const SurplusWord& surplus) {
+  const std::string& word = surplus.word;
+  Arguments words = typed_files(surplus.own).plans;
+  if (words.size() > 1 && is_there(word)) {
+    return "a page shows plans, and other files are none: " +
+           whole_command("report", with_taken("report", words, surplus.own));
+  }
   return format_of_file(word).starts_with("penstock.book/")
              ? "that is a book of plans, and a page shows plans: penstock plan ... --gpus N -o "
                "plan.json writes the one for N GPUs"
@@ -144,13 +166,24 @@ std::string help_for_reported(const std::string& word) {
              : fmt::format("there is no file {}; plans follow the first one", word);
 }
 
+// "plan profile.json a.json b.json", "--cluster a.json b.json": one model on each of the clusters.
 std::string help_for_second_cluster(const SurplusWord& surplus) {
-  const auto cluster = std::find(surplus.own.begin(), surplus.own.end(), "--cluster");
-  const bool is_second =
-      surplus.has("--vary") && surplus.own.end() - cluster > 2 && *(cluster + 2) == surplus.word;
-  return is_second ? fmt::format("write --vary cluster={},{} in place of --cluster", *(cluster + 1),
-                                 surplus.word)
-                   : "";
+  if (!surplus.has("--cluster") || !surplus.has("--global-batch")) return "";
+  Arguments clusters, words = surplus.own;
+  const auto given = std::find(words.begin(), words.end(), "--cluster");
+  if (words.end() - given > 1) {
+    clusters.push_back(*(given + 1));
+    words.erase(given, given + 2);
+  }
+  for (const std::string& word : surplus.left) {
+    if (role_of(word) != FileRole::kCluster) continue;
+    clusters.push_back(word);
+    words.erase(std::find(words.begin(), words.end(), word));
+  }
+  if (clusters.size() < 2) return "";
+  words.insert(words.end(), {"--vary", "cluster=" + joined(clusters, ",")});
+  return "one cluster at a time; to plan for each: " +
+         command_of_taken("compare", {words.front()}, words);
 }
 
 std::string help_for_varied(const SurplusWord& surplus) {
@@ -185,9 +218,8 @@ std::string help_for_json_file(const SurplusWord& surplus) {
   if (surplus.usage.starts_with("multi")) {
     return "all models and GPUs are one file: penstock multi jobs.json --gpus N (docs/multi.md)";
   }
-  if (surplus.usage.starts_with("report")) return help_for_reported(surplus.word);
-  return first_help({help_for_second_cluster, help_for_second_model, help_for_varied, help_for_many,
-                     help_for_last_file},
+  if (surplus.usage.starts_with("report")) return help_for_reported(surplus);
+  return first_help({help_for_second_model, help_for_varied, help_for_many, help_for_last_file},
                     surplus);
 }
 
@@ -260,9 +292,10 @@ std::string help_for_subcommand(const SurplusWord& surplus) {
 }
 
 std::string help_for_file(const SurplusWord& surplus) {
-  return first_help({help_for_log, help_for_exported, help_for_checked, help_for_second_plan,
-                     help_for_book_and_trace, help_for_written, help_for_json_file},
-                    surplus);
+  return first_help(
+      {help_for_log, help_for_second_cluster, help_for_exported, help_for_checked,
+       help_for_second_plan, help_for_book_and_trace, help_for_written, help_for_json_file},
+      surplus);
 }
 
 }  // namespace penstock

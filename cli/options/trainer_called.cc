@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "cli/options/parse.h"
+#include "cli/options/placed_words.h"
 #include "trainers/trainer_table.h"
 
 namespace penstock {
@@ -147,6 +148,10 @@ std::string version_called(const TrainerRow& trainer, const std::string& asked) 
 
 const Trainer& parse_trainer(const std::string& name) {
   if (const Trainer* trainer = find_trainer(trainer_called(name))) return *trainer;
+  if (is_like_gpu(name)) {  // Terraform's -target, which is read as a trainer's
+    bad_option("--for", fmt::format("'{}' is a GPU, and a trainer belongs here", name),
+               "write --device " + name);
+  }
   bad_option("--for", fmt::format("unknown trainer '{}'", name.substr(0, 60)),
              help_for_trainer("--for", name, trainer_names()));
 }

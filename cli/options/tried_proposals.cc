@@ -33,6 +33,13 @@ bool names_file(std::string_view word) {
                      [word](std::string_view ending) { return word.ends_with(ending); });
 }
 
+// A proposed command that would be refused.
+struct Refused {
+  std::size_t begin, end;  // in the message
+  Arguments words;
+  std::string refusal;
+};
+
 // A file as an example: it is read, is not there, and nobody typed it.
 bool names_example(const Arguments& words, const Arguments& typed) {
   for (std::size_t i = 0; i < words.size(); ++i) {
@@ -60,6 +67,17 @@ bool keeps_files(const Arguments& words, const Arguments& of) {
   return std::all_of(of.begin(), of.end(), [&](const std::string& word) {
     return !names_file(word) || is_among(words, word);
   });
+}
+
+// "train.log" of a refusal that is about a file which lies here by chance and nobody typed; else
+// empty.
+std::string chance_file(const Refused& one, const Arguments& typed) {
+  for (const std::string& word : one.words) {
+    if (names_file(word) && !is_among(typed, word) && one.refusal.starts_with(word + ": ")) {
+      return word;
+    }
+  }
+  return "";
 }
 
 // The option that an error is about: "unknown option '--load'", "--layout: ..".
@@ -147,11 +165,6 @@ class Trial {
     return refusal;
   }
 
-  struct Refused {
-    std::size_t begin, end;  // in the message
-    Arguments words;
-    std::string refusal;
-  };
   // Neither where it cannot be tried. One that lacks something is taken: many show a part.
   struct Tried {
     bool is_taken = false;
@@ -174,7 +187,16 @@ class Trial {
     return tried;
   }
 
+  // With "FILE.log" in place of a file that was only found.
+  void put_place(const Refused& one, const std::string& file) {
+    Arguments words(one.words.begin() + 1, one.words.end());
+    std::replace(words.begin(), words.end(), file, "FILE" + file.substr(file.rfind('.')));
+    message_.replace(one.begin, one.end - one.begin, command_of(one.words.front(), words));
+  }
+
   void mend(const Refused& one) {
+    if (const std::string file = chance_file(one, typed_); !file.empty())
+      return put_place(one, file);
     const Arguments mended = mended_by_help(one.words, one.refusal);
     if (mended.empty()) return tell(one.refusal);
     message_.replace(one.begin, one.end - one.begin,

@@ -161,6 +161,8 @@ std::string example_of(const TypedCommand& command, const Need& need) {
   const std::string& name = need.name;
   if (name == "MODEL" || name == "CONFIG") return model_at_hand();
   if (name == "--layout") return example_of_layout(command);
+  if (name == "FILE..." && first_file(command) == "skypilot") return "vms.csv";
+  if (name == "FILE..." && first_file(command) == "nvbandwidth") return "nvbandwidth.json";
   const auto row = std::find_if(kExamples.begin(), kExamples.end(),
                                 [&](const Example& each) { return each.name == name; });
   if (row != kExamples.end()) return std::string(row->value);
@@ -182,7 +184,7 @@ bool is_there(const TypedCommand& command, const std::string& option) {
   const bool is_counted = option == "-P" || option == "-M";  // a list of actions has its own
   if (is_counted && first_file(command).ends_with(".csv")) return true;
   return std::any_of(kInstead.begin(), kInstead.end(), [&](const Instead& row) {
-    return row.option == option && command.has(row.other);
+    return row.option == option && (command.has(row.other) || is_varied(command, row.other));
   });
 }
 
@@ -295,7 +297,8 @@ std::string TypedCommand::whole() const {
   }
   const std::vector<std::string> measured =
       files.empty() ? std::vector<std::string>() : devices_measured(files[0]);
-  if (!measured.empty() && takes_value("--cluster") && !command.has("--cluster")) {
+  const bool has_cluster = command.has("--cluster") || is_varied(command, "--cluster");
+  if (!measured.empty() && takes_value("--cluster") && !has_cluster) {
     const std::string cluster = cluster_with(measured);
     options.insert(options.begin(), {"--cluster", cluster.empty() ? "cluster.json" : cluster});
   }

@@ -1,6 +1,7 @@
 // What to do about arguments that are left over, missing or given twice. Unknown options are read
 // by option_readings.h, words without dashes by surplus_words.cc.
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <functional>
 #include <sstream>
@@ -42,14 +43,24 @@ void Options::refuse_other_choice(const Entry& missing) const {
   }
 }
 
-// "penstock compare ... --vary gpus=8,16" of "plan ... --gpus 8 --gpus 16".
-std::string Options::each_planned(Arguments own, const std::string& option,
-                                  const Arguments& instead) const {
+namespace {
+
+// Without all places where it stands, with its values.
+Arguments without_option(Arguments own, const std::string& option) {
   for (auto at = own.begin(); at != own.end();) {
     const bool is_apart = *at == option && own.end() - at > 1;
     const bool is_it = is_apart || at->starts_with(option + '=');
     at = is_it ? own.erase(at, at + (is_apart ? 2 : 1)) : at + 1;
   }
+  return own;
+}
+
+}  // namespace
+
+// "penstock compare ... --vary gpus=8,16" of "plan ... --gpus 8 --gpus 16".
+std::string Options::each_planned(const Arguments& typed, const std::string& option,
+                                  const Arguments& instead) const {
+  Arguments own = without_option(typed, option);
   own.insert(own.end(), instead.begin(), instead.end());
   return whole_command("compare", with_taken("compare", {own.front()}, own));
 }
@@ -81,6 +92,41 @@ std::string Options::help_for_devices(const Arguments& own,
                               joined(counts, " + "), kMixed, each);
 }
 
+namespace {
+
+// "h100-sxm=32", "32xh100", "a100:32".
+bool counts_type(const std::string& value) {
+  return value.find_first_of("=:xX*") != std::string::npos &&
+         value.find_first_of("0123456789") != std::string::npos &&
+         std::any_of(value.begin(), value.end(),
+                     [](unsigned char c) { return std::isalpha(c) != 0 && c != 'x' && c != 'X'; });
+}
+
+}  // namespace
+
+// "--gpus a100-40gb=8 --gpus v100-16gb=16": one list, of the types of a cluster file.
+std::string Options::help_for_counted_types(const Arguments& own, const std::string& option,
+                                            const std::vector<std::string>& values) const {
+  const auto is_cluster = [](const std::string& word) {
+    return word == "--cluster" || word.starts_with("--cluster=");
+  };
+  const bool has_cluster = std::any_of(own.begin(), own.end(), is_cluster);
+  const bool are_pairs = std::all_of(values.begin(), values.end(), [](const std::string& value) {
+    return value.find('=') != std::string::npos;
+  });
+  if (!has_cluster) {
+    return fmt::format(
+        "{0} is one number, with --device; GPUs of several types at once are a cluster file with a "
+        "kind of node for each: copy data/clusters/a100-40gb-2x4-v100-16gb-4x4.json, and write "
+        "--cluster FILE {0} {1}",
+        option, are_pairs ? joined(values, ",") : "TYPE=N,TYPE=N");
+  }
+  if (!are_pairs) return fmt::format("write them as one: {} TYPE=N,TYPE=N", option);
+  Arguments words = without_option(own, option);
+  words.insert(words.end(), {option, joined(values, ",")});
+  return "write them as one: " + whole_command(usage_.substr(0, usage_.find(' ')), words);
+}
+
 // Two values of an option that takes one.
 std::string Options::help_for_repeated(const Arguments& own, const std::string& names,
                                        const std::string& value_name,
@@ -105,6 +151,14 @@ std::string Options::help_for_repeated(const Arguments& own, const std::string& 
   if (has_range) return "keep one of them";
   const bool has_model = !own.empty() && !own.front().starts_with('-');
   if (name == "--device" && has("--gpus") && has_model) return help_for_devices(own, values);
+  const bool is_counted = name == "--gpus" || name == "--nodes";
+  if (name == "--cluster" && has("--gpus") && has_model) {
+    const Arguments instead{"--vary", "cluster=" + joined(values, ",")};
+    return fmt::format("keep one of them; {} plans for each", each_planned(own, name, instead));
+  }
+  if (is_counted && std::all_of(values.begin(), values.end(), counts_type)) {
+    return help_for_counted_types(own, name, values);
+  }
   if (name == "--gpus" || name == "--global-batch" || name == "--sequence-length") {
     const Arguments instead{"--vary", name.substr(2) + '=' + joined(values, ",")};
     return fmt::format("keep one of them; {} plans for each",
@@ -245,7 +299,13 @@ void Options::refuse_missing(const Arguments& own, const Entry& missing) const {
       : first.empty() ? "for example"
                       : fmt::format("one of {} and those of penstock {} --help; for example",
                                     joined(first, ", "), verb);
-  bad_option(what, "missing", fmt::format("{}: {}", how, typed_command(own).whole()));
+  // Terraform's "validate" and "fmt -check" take nothing: whether files are in order.
+  const char* other =
+      verb == "validate" && own.empty()
+          ? "; it compares a plan with the log of its run, and files alone are judged by penstock "
+            "check FILE"
+          : "";
+  bad_option(what, "missing", fmt::format("{}: {}{}", how, typed_command(own).whole(), other));
 }
 
 namespace {

@@ -195,13 +195,31 @@ void refuse_subject(const std::string& word) {
   }
 }
 
+// "import nvbandwidth out.json cluster.json".
+void refuse_bare_cluster(const Arguments& arguments) {
+  const auto is_option = [](const std::string& word) { return word.starts_with("--cluster"); };
+  if (std::any_of(arguments.begin(), arguments.end(), is_option)) return;
+  for (std::size_t i = 1; i < arguments.size() && !arguments[i].starts_with('-'); ++i) {
+    if (role_of(arguments[i]) != FileRole::kCluster || !is_there(arguments[i])) continue;
+    Arguments words = arguments;
+    words.erase(words.begin() + static_cast<std::ptrdiff_t>(i));
+    words.insert(words.end(), {"--cluster", arguments[i]});
+    throw_bad_input(
+        fmt::format("{}: this is a cluster, and a measurement belongs here\nhelp: it "
+                    "follows its option: {}",
+                    arguments[i], whole_command("import", words)));
+  }
+}
+
 }  // namespace
 
 void refuse_file_as_tool(const std::string& usage, const Arguments& arguments) {
   if (!usage.starts_with("import ") || arguments.empty()) return;
   const std::string& path = arguments[0];
   const bool is_tool = path == "nccl-tests" || path == "nvbandwidth" || path == "skypilot";
-  if (!is_tool && path.find_first_of("-./") == std::string::npos) refuse_subject(path);
+  const bool is_word = !path.starts_with('-') && path.find_first_of("./") == std::string::npos;
+  if (!is_tool && is_word) refuse_subject(path);
+  if (is_tool) refuse_bare_cluster(arguments);
   if (!path.starts_with('-') && path.find_first_of("./") != std::string::npos) {
     refuse_as_tool(arguments);
   }

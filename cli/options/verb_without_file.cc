@@ -9,6 +9,7 @@
 #include "cli/io/shell_word.h"
 #include "cli/options/field_words.h"
 #include "cli/options/options_entry.h"
+#include "cli/options/plan_as_model.h"
 #include "cli/options/typed_files.h"
 #include "cli/options/whole_command.h"
 #include "cli/verbs/verbs.h"
@@ -81,7 +82,9 @@ std::string range_in(Arguments& words, std::string_view thing) {
 // The book that is asked for; its model comes first.
 std::string command_of_book(Arguments words) {
   const TypedFiles files = typed_files(words);
-  const std::string model = files.models.empty() ? "config.json" : files.models[0];
+  const std::string model = !files.models.empty()  ? files.models[0]
+                            : !files.plans.empty() ? files.plans[0]
+                                                   : "config.json";
   std::string range = range_in(words, "gpus"), option = "--gpus";
   if (range.empty() && !(range = range_in(words, "nodes")).empty()) option = "--nodes";
   Arguments book = with_taken("plan", {model}, words);
@@ -98,6 +101,11 @@ std::string command_of_book(Arguments words) {
     book.insert(book.end(), {"--gpus", "8..64"});
   }
   book.insert(book.end(), {"-o", "book.json"});
+  if (role_of(model) == FileRole::kPlan) {  // for other numbers of GPUs, of what it was made from
+    const std::string command = command_for_its_model("plan", book);
+    if (!command.empty()) return command;
+    book.front() = "config.json";
+  }
   return whole_command("plan", book);
 }
 
@@ -109,8 +117,9 @@ void refuse_morph_of_search(const Arguments& arguments) {
     });
   };
   const TypedFiles files = typed_files(arguments);
-  const bool is_asked = !files.models.empty() || has("--device") || has("--min-gpus");
-  if (has("--book") || !files.plans.empty() || !is_asked) return;
+  const bool is_range = has("--min-gpus") || has("--min-nodes");
+  const bool is_asked = !files.models.empty() || has("--device") || is_range;
+  if (has("--book") || (!files.plans.empty() && !is_range) || !is_asked) return;
   const auto trace = std::find(arguments.begin(), arguments.end(), "--trace");
   throw_bad_input(fmt::format(
       "--book: missing, the plans for every number of GPUs\nhelp: a book of plans comes first: {}; "

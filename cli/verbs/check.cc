@@ -226,6 +226,8 @@ Answer run_check(const Arguments& arguments, Screen screen) {
                  "a launch file says it; where it does not, write --gpus N, the GPUs of all nodes");
   options.remark({"strict", "werror", "fail", "exit-code", "error"},
                  "leave it out: the exit code is 1 when there are findings");
+  options.remark({"r", "recursive", "a", "all"},
+                 "leave it out: of a folder all files are judged: penstock check {FOLDER}");
   options.remark({"quiet", "q", "silent"},
                  "leave it out: the exit code says it all (1: findings); >/dev/null hides them");
   options.remark({"rules", "list-rules", "rule", "codes", "list", "explain", "describe"},

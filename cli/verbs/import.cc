@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "cli/io/files.h"
+#include "cli/io/shell_word.h"
 #include "cli/io/text_file.h"
 #include "cli/io/write_output.h"
 #include "cli/options/options.h"
@@ -176,6 +177,13 @@ void declare(Options& options, Given& given) {
       given.matches);
 }
 
+std::string command_with_cluster(const Given& given) {
+  Arguments words{given.from};
+  words.insert(words.end(), given.files.begin(), given.files.end());
+  words.insert(words.end(), {"--cluster", "cluster.json", "-o", *given.output});
+  return command_of("import", words);
+}
+
 // An option of one tool says nothing of another's files.
 void require_fitting(const Given& given) {
   const auto refuse = [&](bool is_given, const char* option, const char* tool) {
@@ -189,7 +197,8 @@ void require_fitting(const Given& given) {
   refuse(given.spot, "--spot", "skypilot");
   refuse(!given.matches.empty(), "--match", "skypilot");
   if (given.output && !given.cluster) {
-    bad_option("-o", "there is no cluster to write", "name one with --cluster");
+    bad_option("-o", "there is no cluster to write",
+               "name the one that takes what was measured: " + command_with_cluster(given));
   }
   for (const auto& [option, value] :
        {std::pair{"--level", given.level}, std::pair{"--test", given.test},

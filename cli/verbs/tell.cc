@@ -50,6 +50,11 @@ struct TellOptions {
     manager.declare(options);
     options.heading("What to print");
     options.flag("--json", "print the answer as one JSON object", json);
+    options.remark({"host", "node", "machine", "hostname", "name"},
+                   "the machine stands behind the command, without an option: penstock tell "
+                   "job.json leave {MACHINE}");
+    options.remark({"grace", "grace-period", "timeout", "after", "delay", "deadline"},
+                   "with preempt, the time until the machine is gone is --in {TIME}");
   }
 };
 

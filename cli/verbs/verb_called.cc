@@ -18,6 +18,7 @@
 #include "cli/options/files_of_verb.h"
 #include "cli/options/parse.h"
 #include "cli/options/placed_words.h"
+#include "cli/options/plan_as_model.h"
 #include "cli/options/trainer_called.h"
 #include "cli/options/typed_files.h"
 #include "cli/options/whole_command.h"
@@ -203,8 +204,12 @@ std::string put_for(std::string_view place, const Typed& typed) {
   if (place == "its trainer") return trainer_typed(typed);
   if (place == "spilling") return command_of_spilling(typed);
   if (place == "planning for gpus") {
-    return whole_command(
-        "plan", {first_or(typed.files.models, "config.json"), "--gpus", number_typed(typed.words)});
+    const std::string gpus = number_typed(typed.words);
+    const Arguments& plans = typed.files.plans;
+    const std::string command =
+        plans.empty() ? "" : command_for_its_model("plan", {plans[0], "--gpus", gpus});
+    if (!command.empty()) return command;
+    return whole_command("plan", {first_or(typed.files.models, "config.json"), "--gpus", gpus});
   }
   if (place == "reporting both") {
     Arguments plans = plans_or_json(typed.words);
@@ -275,7 +280,8 @@ std::string help_for_word(const std::string& word, const Typed& typed) {
     const bool is_script = typed.files.plans.empty() && !typed.files.scripts.empty();
     if (!has(idea.typed, word)) continue;
     const bool starts = &idea == &kSentences.front();
-    return starts && is_script ? help_for_files("train", typed.words) : said_of(idea, typed);
+    return starts && is_script ? "nothing is started here; " + help_for_files("train", typed.words)
+                               : said_of(idea, typed);
   }
   for (const Idea& idea : kQuantities) {
     if (has(idea.typed, word)) return said_of(idea, typed);

@@ -25,9 +25,9 @@ inline constexpr std::array kOtherNames{
                 "sensitivity", "versus", "vs"},
                "compare"},
     NameOfVerb{{"lint", "verify", "test", "inspect", "audit", "fix"}, "check"},
-    NameOfVerb{{"visualize", "open", "html", "page", "dashboard", "web", "gui", "ui", "serve",
-                "viewer", "browse"},
-               "report"},
+    NameOfVerb{
+        {"visualize", "open", "html", "page", "dashboard", "web", "gui", "ui", "viewer", "browse"},
+        "report"},
     NameOfVerb{{"why", "whynot", "why-not", "analyze", "analysis", "summarize", "bottleneck",
                 "diagnose", "advise", "debug", "slow", "understand", "troubleshoot", "interpret"},
                "explain"},
@@ -143,6 +143,33 @@ inline constexpr std::array kSentences{
     Idea{{"benchmark", "bench"},
          "did you mean 'profile'? penstock profile {model} measures it on a GPU of this machine; "
          "{predicting} predicts a step without one"},
+    Idea{{"serve", "vllm", "chat", "infer", "port-forward", "proxy", "expose"},
+         "nothing is served: {reporting} writes a page, which a browser opens",
+         "",
+         "serving is not modelled, training is: {planning}"},
+    Idea{{"delete", "rm", "destroy", "clean", "prune", "purge", "cleanup", "clear", "edit",
+          "rename", "mv", "cp", "copy", "move", "uninstall", "unset"},
+         "nothing is kept but the files that -o names: the shell copies, renames and removes them "
+         "(cp, mv, rm); {explaining} says what limits a plan"},
+    Idea{{"commit", "push", "checkout", "clone", "merge", "rebase", "revert", "rollback", "branch",
+          "tag", "stash", "undo", "git", "rollout", "restore", "switch"},
+         "no versions are kept: a plan is a file, which git may keep; {reporting both} shows two "
+         "of them"},
+    Idea{{"exec", "attach", "ssh", "shell", "debug-pod", "enter"},
+         "nothing runs here that could be entered: {exporting} writes the files that start a "
+         "trainer (run.sh, job.sbatch, sky.yaml), penstock status {job} shows a managed job"},
+    Idea{{"up", "down", "provision", "teardown", "terminate", "autoscale", "rent", "bid",
+          "autostop", "reserve", "build", "compose", "container", "containerize"},
+         "no machines are rented and no container is built: {exporting} writes run.sh, job.sbatch "
+         "for Slurm and sky.yaml for SkyPilot, which do; penstock manage {job} keeps a job "
+         "running on machines that come and go, and penstock tell {job} stop ends it"},
+    Idea{{"fmt", "prettify", "tidy"},
+         "files are written in one form; penstock check {script} finds mistakes in a launch "
+         "script, a configuration or a plan",
+         "files are written in one form; penstock check {plan} finds mistakes in a plan"},
+    Idea{{"output", "outputs", "state", "refresh", "workspace", "context", "taint", "untaint"},
+         "nothing is kept between two commands: each prints its result, with --json for "
+         "programs, and -o FILE keeps it: {planning} -o plan.json"},
     Idea{{"download", "pull", "fetch"},
          "nothing is fetched over the network; any config.json of Hugging Face's is a model: "
          "{planning} (data/models has some)"},
@@ -154,7 +181,8 @@ inline constexpr std::array kSentences{
     Idea{{"docs", "manual", "options", "usage", "commands", "verbs", "me", "us", "man-page"},
          "penstock --help lists the verbs, penstock VERB --help explains one, penstock man "
          "prints all"},
-    Idea{{"join", "leave", "preempt", "checkpoint", "stop", "drain", "add", "remove", "kill"},
+    Idea{{"join", "leave", "preempt", "checkpoint", "stop", "drain", "add", "remove", "kill",
+          "cordon", "uncordon", "evict"},
          "the manager of a job is told so: penstock tell JOB COMMAND, with the commands join, "
          "leave, preempt, checkpoint, morph and stop"},
     Idea{{"cancel", "pause"},

@@ -64,7 +64,18 @@ std::string help(Screen screen) {
          "\nExit codes:\n" + std::string(kExitCodes);
 }
 
+const Verb& verb_named(const Arguments& arguments);
+
 bool is_verb(std::string_view name) { return find_verb(name) != nullptr; }
+
+// "describe plan plan.json", "get profile p.json": a verb that only says what kind of file follows.
+bool is_noun_of_file(const Arguments& arguments) {
+  if (arguments.size() < 3) return false;
+  const FileRole role = role_of(arguments[2]);
+  return (arguments[1] == "plan" && role == FileRole::kPlan) ||
+         (arguments[1] == "profile" && role == FileRole::kProfile) ||
+         (arguments[1] == "train" && role == FileRole::kScript);
+}
 
 // "penstock --verbose plan", "penstock config.json plan".
 void refuse_late_verb(const Arguments& arguments) {
@@ -77,6 +88,11 @@ void refuse_late_verb(const Arguments& arguments) {
     for (const Verb& each : verbs()) {  // "explian plan plan.json"
       if (slips_between(first, each.name) > 1) continue;
       throw_bad_input(fmt::format("unknown verb '{}'\nhelp: did you mean '{}'?", first, each.name));
+    }
+    if (is_noun_of_file(arguments)) {
+      Arguments words = arguments;
+      words.erase(words.begin() + 1);
+      static_cast<void>(verb_named(words));
     }
     // "multi-node plan config.json"
     throw_bad_input(
@@ -198,13 +214,16 @@ Arguments with_shipped_files(Arguments words) {
   return words;
 }
 
-// What the verb itself says to an option that it has not: "schedules --list".
+// What the verb itself says to an option that it has not, or to one that it needs first: "schedules
+// --list", "morphing config.json --min-gpus 8".
 std::string help_of_refusal(const std::string& verb, Arguments words) {
   words.insert(words.begin(), verb);
   const std::string refusal = refusal_of(words).value_or("");
   constexpr std::string_view kHelp = "\nhelp: ";
   const std::size_t at = refusal.find(kHelp);
-  if (!refusal.starts_with("unknown option '") || at == std::string::npos) return "";
+  const bool is_of_option = refusal.starts_with("unknown option") || refusal.starts_with("--") ||
+                            refusal.starts_with("TOOL: ");
+  if (!is_of_option || at == std::string::npos) return "";
   const std::size_t begin = at + kHelp.size();
   const std::string help = refusal.substr(begin, refusal.find('\n', begin) - begin);
   return help.find("penstock ") == std::string::npos ? "" : help;
@@ -234,9 +253,11 @@ std::string with_command(const std::string& help, const Arguments& arguments) {
       with_small_names(with_choices(verb, {arguments.begin() + 1, arguments.end()})));
   if (std::string other = help_for_files(verb, rest); !other.empty()) return help + ' ' + other;
   if (std::string placed = placed_command(verb, rest); !placed.empty()) return help + ' ' + placed;
+  const std::string own = help_of_refusal(verb, rest);
+  if (verb == "import" && !own.empty()) return help + ' ' + own;
   if (verb_takes(verb, rest)) return help + " write " + whole_command(verb, rest);
   if (std::string known = command_of_known(verb, rest); !known.empty()) return help + ' ' + known;
-  if (std::string own = help_of_refusal(verb, rest); !own.empty()) return help + ' ' + own;
+  if (!own.empty()) return help + ' ' + own;
   return fmt::format("{} for example {}", help, whole_command(verb, {}));
 }
 
