@@ -96,6 +96,19 @@ std::string plain_number(std::string_view text, double kilo) {
   return whole ? fmt::format("{}", static_cast<std::int64_t>(product)) : "";
 }
 
+std::string before_slip(std::string_view text) {
+  constexpr std::string_view kSuffixes = "kKmMbBgGtT";
+  constexpr std::size_t kMostDigits = 12, kMostLetters = 6;
+  const std::size_t end = std::min(text.find_first_not_of("0123456789."), text.size());
+  const bool is_number = end > 0 && end <= kMostDigits && text[0] != '.' && text[end - 1] != '.';
+  const bool are_letters = end < text.size() && text.size() - end <= kMostLetters &&
+                           std::all_of(text.begin() + static_cast<std::ptrdiff_t>(end), text.end(),
+                                       [](unsigned char c) { return std::isalpha(c) != 0; });
+  if (!is_number || !are_letters) return "";
+  const bool has_suffix = kSuffixes.find(text[end]) != std::string_view::npos;
+  return std::string(text.substr(0, end + (has_suffix ? 1 : 0)));
+}
+
 // "2,50", "$2.50/h", "2.5 USD": a price as people write it, where the option is one.
 std::string plain_price(std::string_view option, std::string_view text) {
   if (option.find("usd") == std::string_view::npos) return "";

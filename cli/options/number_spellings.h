@@ -16,6 +16,9 @@ std::string values_in_range(std::string_view text);
 std::string without_thousands(std::string_view text, char between);
 // "1e6", "1,024", "8x8", "4k" as a whole number.
 std::string plain_number(std::string_view text, double kilo = 1024.0);
+// "128kk", "128ki", "512s": the number before letters that are a slip, "128k" and "512"; empty
+// where no number stands there.
+std::string before_slip(std::string_view text);
 // "2,50" and "0,125" with a point, "1,000" without its comma.
 std::string with_point(std::string_view text);
 // "$2.50/h", "2.5 USD", where the option is a price in dollars.

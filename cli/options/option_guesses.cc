@@ -282,7 +282,10 @@ class Guesses {
       const bool has_number = digits > 1 && digits < plain_.size() &&
                               !key_called(plain_.substr(0, digits)).empty();  // "--tp2"
       const bool takes_plan = usage_.find(" PLAN") != std::string::npos || asked_.has("--as");
-      add(takes_plan || is_planned_ ? kPlanned : kPlanTakes,
+      const bool is_letter = name_.size() == 2 && !takes_plan && !is_planned_;  // "topo -m"
+      add(is_letter                   ? kNothing
+          : takes_plan || is_planned_ ? kPlanned
+                                      : kPlanTakes,
           has_number ? help_of_plan("--" + plain_.substr(0, digits), plain_.substr(digits), usage_)
                      : help_of_plan(name_, value_, usage_));
     }
@@ -308,7 +311,9 @@ class Guesses {
     if (typed_.size() <= kShort) return;
     const std::string other = word_meant(plain_, other_names());
     if (other.empty()) return;
-    const Arguments meant = meant_option("--" + other, "N", asked_.known, asked_.remarks).words;
+    const bool has_value = !value_.empty() && !value_.starts_with('-');
+    const Arguments meant =
+        meant_option("--" + other, has_value ? value_ : "N", asked_.known, asked_.remarks).words;
     if (meant.front() != "--" + other) {
       add(kOtherNear, "did you mean " + joined(meant, " ") + "?");
     }

@@ -75,7 +75,8 @@ constexpr std::array kToOneVerb{
     Remark{{"plot", "draw", "figure", "fig", "picture", "image"},
            "-o step.svg draws the step (also .png, .html, .json)",
            "--print"},
-    Remark{{"plot", "draw", "figure", "fig", "picture", "image"},
+    Remark{{"plot", "draw", "figure", "fig", "picture", "image", "savefig", "save-fig",
+            "save-figure", "save-plot", "plot-file", "chart", "gantt"},
            "penstock trace plan.json -o step.svg draws the step of a plan, and penstock report "
            "plan.json -o report.html makes a page"},
     Remark{{"svg", "png"}, "-o step.svg (or .png) draws the step", "--window"},
@@ -145,7 +146,8 @@ constexpr std::array kToOneVerb{
            "leave it out: -o step.svg can be scaled to any size; --window shows a part of the step",
            "--window"},
     Remark{
-        {"o", "output", "out", "save", "svg", "png", "draw", "picture"},
+        {"o", "output", "out", "save", "svg", "png", "draw", "picture", "savefig", "save-plot",
+         "save-fig", "plot", "fig", "figure", "image"},
         "penstock trace plan.json -o step.svg draws the step (also .png, .json), penstock report "
         "plan.json -o report.html makes a page; --json prints the figures",
         "--contention"},

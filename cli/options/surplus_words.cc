@@ -64,6 +64,30 @@ std::string help_for_further_pair(const SurplusWord& surplus) {
   return is_it ? help_for_parted_list(surplus) : "";
 }
 
+// "--vary gpus=32 64 --vary schedule=1f1b zb-h1": each list as one word.
+std::string help_for_varied_lists(const SurplusWord& surplus) {
+  const auto place = surplus.place();
+  const bool is_it = place - surplus.own.begin() > 1 && *(place - 2) == "--vary" &&
+                     (place - 1)->find('=') != std::string::npos && !is_there(surplus.word);
+  if (!is_it || surplus.word.find('=') != std::string::npos) return "";
+  Arguments words;
+  bool is_in_list = false;
+  for (std::size_t i = 0; i < surplus.own.size(); ++i) {
+    const std::string& word = surplus.own[i];
+    const bool begins = i > 0 && surplus.own[i - 1] == "--vary";
+    const bool continues = is_in_list && !word.starts_with('-') && !is_there(word) &&
+                           word.find('=') == std::string::npos;
+    if (continues && is_among({"vs", "and", "or", "versus"}, word)) continue;
+    if (continues) {
+      words.back() += (words.back().ends_with(',') ? "" : ",") + word;
+    } else {
+      words.push_back(word);
+    }
+    is_in_list = begins ? word.find('=') != std::string::npos : continues;
+  }
+  return "write each list as one word: " + command_of(surplus.verb(), words);
+}
+
 // "config.json h100 64 512", "config.json on 64 h100": the whole command with their options.
 std::string help_for_placed(const SurplusWord& surplus) {
   const std::string first = first_argument(surplus.usage);
@@ -252,21 +276,16 @@ std::string Options::help_for_surplus(const Arguments& own, const std::string& w
   const Asked asked{known, remarks_, make_index};
   const Arguments left = parser_->app.remaining();
   const SurplusWord surplus{word, own, left, usage_, asked, choice_called(own, word)};
-  return first_help({help_for_backslash,     help_for_blank_at_comma,
-                     help_for_environment,   help_for_further_pair,
-                     help_for_parted_time,   help_for_placed,
-                     help_for_bare_degrees,  help_for_runs,
-                     help_for_moved_word,    help_for_parted_count,
-                     help_for_unit,          help_for_nodes,
-                     help_for_dashes,        help_for_one_at_a_time,
-                     help_for_choice,        help_for_value_of_flag,
-                     help_for_needed,        help_for_number,
-                     help_for_pair,          help_for_parted_device,
-                     help_for_needed_device, help_for_parted_list,
-                     help_for_script,        help_for_recording,
-                     help_for_subcommand,    help_for_file,
-                     help_for_schedules,     help_for_question,
-                     help_for_rest},
+  return first_help({help_for_backslash,     help_for_blank_at_comma, help_for_environment,
+                     help_for_further_pair,  help_for_varied_lists,   help_for_parted_time,
+                     help_for_placed,        help_for_bare_degrees,   help_for_runs,
+                     help_for_moved_word,    help_for_parted_count,   help_for_unit,
+                     help_for_nodes,         help_for_dashes,         help_for_one_at_a_time,
+                     help_for_choice,        help_for_value_of_flag,  help_for_needed,
+                     help_for_number,        help_for_pair,           help_for_parted_device,
+                     help_for_needed_device, help_for_parted_list,    help_for_script,
+                     help_for_recording,     help_for_subcommand,     help_for_file,
+                     help_for_schedules,     help_for_question,       help_for_rest},
                     surplus);
 }
 

@@ -121,7 +121,7 @@ class Trial {
     std::vector<Refused> refused;
     for (const ProposedCommand& command : commands) {
       const Tried tried = try_command(command);
-      if (tried.is_taken) return message_;
+      if (tried.is_taken) return with_error_without();
       if (tried.refused) refused.push_back(*tried.refused);
     }
     // From the end, so that the places of the others stay.
@@ -145,6 +145,12 @@ class Trial {
         line.find("given twice") != line.npos || line.find("given 2 times") != line.npos;
     if (is_twice || message_.find(line) != std::string::npos) refusal.reset();
     return refusal;
+  }
+
+  // "leave it out: ..": the command beside it answers another wish, and the option is left out.
+  [[nodiscard]] std::string with_error_without() {
+    if (help_in(message_).starts_with("leave it out: ")) try_options();
+    return message_ + next_error_;
   }
 
   struct Refused {
