@@ -45,6 +45,28 @@ std::string values_in_range(std::string_view text) {
   return list;
 }
 
+std::string values_in_steps(std::string_view range, std::string_view step) {
+  constexpr std::size_t kMostDigits = 6;
+  constexpr int kMost = 16;
+  const auto number = [](std::string_view digits) {
+    int value = 0;
+    std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    return value;
+  };
+  const bool is_step = !step.empty() && step.size() <= kMostDigits &&
+                       step.find_first_not_of("0123456789") == std::string_view::npos;
+  const std::size_t first = range.find_first_not_of("0123456789");
+  const std::size_t second = range.find_first_of("0123456789", first);
+  if (!is_step || number(step) == 0 || range.size() > 2 * kMostDigits) return "";
+  std::string list;
+  int value = number(range.substr(0, first));
+  for (int i = 0; i < kMost && value <= number(range.substr(second)); ++i) {
+    list += (list.empty() ? "" : ",") + std::to_string(value);
+    value += number(step);
+  }
+  return list;
+}
+
 std::string without_thousands(std::string_view text, char between) {
   constexpr std::size_t kGroup = 3;
   std::string digits;

@@ -11,6 +11,8 @@ namespace penstock {
 bool is_range(std::string_view text);
 // "4-16" -> "4,8,16", "1..3" -> "1,2,3": what a list of such values looks like.
 std::string values_in_range(std::string_view text);
+// "8:64" in steps of "8": "8,16,24,..,64", as far as a list may be; empty where the step is none.
+std::string values_in_steps(std::string_view range, std::string_view step);
 // "1,024" and "12 500 000" without what stands between groups of three digits; empty where the
 // groups are none ("0,125", "1024,5").
 std::string without_thousands(std::string_view text, char between);

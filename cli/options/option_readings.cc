@@ -193,8 +193,8 @@ class Readings {
     }
     const std::size_t dot = value_.rfind('.');
     if (dot == std::string::npos || !is_among(kOther, value_.substr(dot))) return;
-    say(kOwnName, fmt::format("write -o {}.svg, which programs make a {} of (.png is written, too)",
-                              value_.substr(0, dot), value_.substr(dot + 1)));
+    say(kOwnName, fmt::format("write -o {}.svg: no {} is written, but .svg and .png are",
+                              value_.substr(0, dot), value_.substr(dot)));
   }
 
   // A file or pairs where the option takes neither say that another one was meant.
@@ -305,7 +305,17 @@ class Readings {
     if ((is_device || word_ == "gpu") && asked_.has(target.option)) take(kDirect, target);
   }
 
+  // Of samples of different lengths the longest is asked for.
+  void add_longest(double weight) {
+    if (word_.find("max") != std::string::npos) return take(weight, Target{"--max-length", ""});
+    say(weight, fmt::format("write --max-length {}: samples have the lengths that --lengths gives, "
+                            "and that is the longest",
+                            is_digits(value_) ? value_ : "S"));
+  }
+
   void add_degree(const std::string& key, double weight) {
+    const bool has_lengths = asked_.has("--lengths") && asked_.has("--max-length");
+    if (key == "sequence-length" && has_lengths) return add_longest(weight);
     for (const Degree& degree : option_degrees()) {
       if (key.empty() || degree.key != key) continue;
       if (const auto target = target_in(degree.targets, asked_)) return take(weight, *target);

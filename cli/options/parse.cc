@@ -167,6 +167,10 @@ int parse_int(std::string_view option, std::string_view text, int least, int mos
     bad_option(option, shown(text) + " is far out of range", help);
   }
   if (result.ec != std::errc() || result.ptr != end) {
+    if (text.size() > 1 && text.starts_with('=')) {  // "-P=4"
+      bad_option(option, shown(text) + " begins with a sign",
+                 fmt::format("write {} {}", option, text.substr(1)));
+    }
     if (option == "--global-batch") refuse_tokens(option, text);
     refuse_counted_things(option, text);
     if (option.starts_with("--layout") && (text == "auto" || text == "search" || text == "best")) {

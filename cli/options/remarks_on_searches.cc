@@ -101,10 +101,15 @@ constexpr std::array kOnSearches{
            "which one? --global-batch {N}: samples per step over all GPUs; --pin mbs={N}: the "
            "micro-batch of one GPU; --global-batch-tokens N: tokens per step",
            "--global-batch"},
-    Remark{{"model", "config", "profile", "model-config", "model-name", "model-path"},
-           "the model is the argument without a name: penstock plan config.json --device h100-sxm "
-           "--gpus 64 --global-batch 512",
-           "--device"},
+    Remark{{"config-path", "config-dir", "config-folder", "conf-dir", "config-store"},
+           "leave it out: no folder of settings is read; the model is one file, its config.json, "
+           "given without a name",
+           "--global-batch"},
+    Remark{
+        {"model", "config", "config-name", "profile", "model-config", "model-name", "model-path"},
+        "the model is the argument without a name: penstock plan config.json --device h100-sxm "
+        "--gpus 64 --global-batch 512",
+        "--device"},
     Remark{{"memory", "mem", "gpu-memory", "memory-limit", "vram", "hbm", "max-memory", "gpu-mem",
             "keep-free", "free-memory", "memory-gib", "device-memory", "mem-per-gpu", "max-mem"},
            "the memory is the device's (--device); --reserve-gib X leaves X GiB of it free; "
@@ -220,7 +225,8 @@ constexpr std::array kOnSearches{
            "--tokens N and --usd-per-gpu-hour X give the days and the price of the training; "
            "penstock compare ... --vary gpus=32,64,128 shows which number of GPUs keeps a limit",
            "--tokens"},
-    Remark{{"experts",
+    Remark{{"num-experts",
+            "experts",
             "expert",
             "moe",
             "num-local-experts",

@@ -133,6 +133,11 @@ constexpr std::array kToOneVerb{
     Remark{{"o", "output", "out", "save"},
            "the answer goes to stdout: > why.txt keeps it, --json prints data",
            "--why-not"},
+    Remark{{"vary", "sweep", "grid", "scan", "range", "try", "over", "values", "search-space",
+            "grid-search", "ablate"},
+           "one layout is predicted; several settings are planned by penstock compare config.json "
+           "--device h100-sxm --gpus 64 --global-batch 512 --vary {mbs=1,2}",
+           "--layout"},
     Remark{{"sweep", "grid", "scan", "range", "try", "over", "values", "search-space",
             "grid-search", "what-if", "ablate"},
            "write --vary KEY=VALUE,VALUE",
@@ -165,10 +170,12 @@ constexpr std::array kToOneVerb{
     Remark{{"mermaid", "dot", "graphviz", "tikz", "ascii-art", "gnuplot", "matplotlib", "excel"},
            "-o step.svg draws the step (also .png, .html), --print draws it with letters",
            "--print"},
-    Remark{{"compare", "versus", "diff", "other", "baseline", "against", "vs", "than"},
-           "penstock plan ... --baseline other.json compares the best plan with another file; "
-           "--why-not TP=8 with the best that has these choices",
-           "--why-not"},
+    Remark{
+        {"compare", "versus", "diff", "other", "baseline", "against", "vs", "than"},
+        "penstock report plan.json other.json -o report.html shows both plans, penstock plan ... "
+        "--baseline other.json compares the best plan with another file; --why-not TP=8 with the "
+        "best that has these choices",
+        "--why-not"},
     Remark{{"nodes", "num-nodes", "nnodes", "gpus", "world-size"},
            "a plan file is for its GPUs; penstock plan ... --device NAME --gpus N plans for others",
            "--contention"},

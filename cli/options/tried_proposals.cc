@@ -12,6 +12,7 @@
 #include "cli/io/shell_word.h"
 #include "cli/options/is_among.h"
 #include "cli/options/proposed_commands.h"
+#include "cli/options/typed_for_examples.h"
 
 namespace penstock {
 namespace {
@@ -220,7 +221,9 @@ class Trial {
   }
 
   // One further error is enough at a time: that of the first command, which is mended last.
-  void tell(const std::string& error) { next_error_ = "\nerror: " + error; }
+  void tell(const std::string& error) {
+    next_error_ = "\nerror: " + with_typed_for_examples(error, typed_, refusal_of_);
+  }
 
   std::string message_;
   const Arguments& typed_;

@@ -109,6 +109,7 @@ void place_arguments(std::vector<UnreadOption>& unread, const Arguments& read, c
     const std::size_t at = each.help.find(kNameless);
     const bool is_it = std::find(arguments.begin(), arguments.end(), &each) != arguments.end();
     if (is_it) each.help = each.help.substr(0, at + kNameless.size()) + command;
+    if (std::string with = with_run(each, read, asked); !with.empty()) each.help = with;
   }
 }
 

@@ -82,7 +82,7 @@ void check_step_file(const std::string& path, std::size_t steps) {
   if (!ends(".svg") && !ends(".png") && !ends(".html") && !ends(".json")) {
     const std::size_t dot = path.find('.', path.rfind('/') + 1);
     bad_option("--output", fmt::format("'{}' says no format that is written", path),
-               fmt::format("write -o {}.svg, or a file that ends in .png, .html or .json (for "
+               fmt::format("write -o {}.svg: files end in .svg, .png, .html or .json (for "
                            "ui.perfetto.dev)",
                            path.substr(0, dot)));
   }

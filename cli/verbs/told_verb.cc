@@ -12,6 +12,7 @@
 #include "cli/options/field_words.h"
 #include "cli/options/given_options.h"
 #include "cli/options/is_among.h"
+#include "cli/options/parse.h"
 #include "cli/options/schedule_spelled.h"
 #include "cli/options/typed_files.h"
 #include "cli/options/whole_command.h"
@@ -82,11 +83,29 @@ std::string help_for_schedule(const std::string& word, const Arguments& rest) {
   return "a schedule is named to a verb: " + whole_command(verb, words);
 }
 
+// "fsdp config.json", "zero3": a choice of a plan.
+std::string help_for_choice(const std::string& word, const Arguments& rest) {
+  const std::string pair = pair_called(word);
+  const TypedFiles files = typed_files(rest);
+  if (pair.empty() || !files.scripts.empty()) return "";
+  if (!files.plans.empty()) {
+    return "that is a choice of a plan: " +
+           command_of("explain", {files.plans[0], "--why-not", pair}) +
+           " compares the plan with the best one that has it";
+  }
+  const std::size_t equals = pair.find('=');
+  Arguments words =
+      with_taken("plan", {files.models.empty() ? "config.json" : files.models[0]}, rest);
+  words.insert(words.end(), {"--" + pair.substr(0, equals), pair.substr(equals + 1)});
+  return "that is a choice of a plan, which is searched, or given: " + whole_command("plan", words);
+}
+
 }  // namespace
 
 std::string help_for_value_as_verb(const std::string& word, const Arguments& rest) {
-  const std::string help = help_for_tool(plain_word(word), rest);
-  return help.empty() ? help_for_schedule(word, rest) : help;
+  if (std::string help = help_for_tool(plain_word(word), rest); !help.empty()) return help;
+  if (std::string help = help_for_schedule(word, rest); !help.empty()) return help;
+  return help_for_choice(word, rest);
 }
 
 std::string verb_of_options(const Arguments& rest) {
