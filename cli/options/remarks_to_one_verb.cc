@@ -170,12 +170,11 @@ constexpr std::array kToOneVerb{
     Remark{{"mermaid", "dot", "graphviz", "tikz", "ascii-art", "gnuplot", "matplotlib", "excel"},
            "-o step.svg draws the step (also .png, .html), --print draws it with letters",
            "--print"},
-    Remark{
-        {"compare", "versus", "diff", "other", "baseline", "against", "vs", "than"},
-        "penstock report plan.json other.json -o report.html shows both plans, penstock plan ... "
-        "--baseline other.json compares the best plan with another file; --why-not TP=8 with the "
-        "best that has these choices",
-        "--why-not"},
+    Remark{{"compare", "versus", "diff", "other", "baseline", "against", "vs", "than"},
+           "penstock plan ... --baseline other.json compares the best plan with another file; "
+           "--why-not TP=8 with the best that has these choices; penstock report PLAN PLAN -o "
+           "report.html shows two",
+           "--why-not"},
     Remark{{"nodes", "num-nodes", "nnodes", "gpus", "world-size"},
            "a plan file is for its GPUs; penstock plan ... --device NAME --gpus N plans for others",
            "--contention"},

@@ -83,7 +83,7 @@ void continue_list(Arguments& words, const std::string& word) {
     words.insert(words.end(), {"--vary", word});
     return;
   }
-  words.back() += (words.back().ends_with(',') ? "" : ",") +
+  words.back() += (words.back().ends_with(',') || words.back().ends_with('=') ? "" : ",") +
                   word.substr(equals == std::string::npos ? 0 : equals + 1);
 }
 

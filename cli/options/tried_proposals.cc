@@ -17,7 +17,7 @@
 namespace penstock {
 namespace {
 
-constexpr std::string_view kHelp = "\nhelp: ";
+constexpr std::string_view kHelp = "\nhelp: ", kLeftOut = "leave it out: ";
 
 std::string_view first_line(std::string_view text) { return text.substr(0, text.find('\n')); }
 
@@ -127,7 +127,8 @@ class Trial {
     }
     // From the end, so that the places of the others stay.
     std::for_each(refused.rbegin(), refused.rend(), [this](const Refused& one) { mend(one); });
-    if (commands.empty()) try_options();
+    const bool is_left_out = help_in(message_).starts_with(kLeftOut);
+    if (commands.empty() || (refused.empty() && is_left_out)) try_options();
     return message_ + next_error_;
   }
 
@@ -150,7 +151,7 @@ class Trial {
 
   // "leave it out: ..": the command beside it answers another wish, and the option is left out.
   [[nodiscard]] std::string with_error_without() {
-    if (help_in(message_).starts_with("leave it out: ")) try_options();
+    if (help_in(message_).starts_with(kLeftOut)) try_options();
     return message_ + next_error_;
   }
 

@@ -110,12 +110,15 @@ std::string help_for_value_as_verb(const std::string& word, const Arguments& res
 
 std::string verb_of_options(const Arguments& rest) {
   constexpr std::size_t kMostRead = 16;
+  // Those that answer a question of their own: "--model" and "--data" are typed to any verb.
+  constexpr std::array<std::string_view, 7> kTold{"predict", "compare", "dynamic",  "morph",
+                                                  "multi",   "import",  "calibrate"};
   std::string told;
   std::size_t read = 0;
   for (const std::string& word : rest) {
     if (!word.starts_with("--") || word.size() < 4 || ++read > kMostRead) continue;
     const std::vector<std::string> verbs = verbs_with_option(word.substr(0, word.find('=')));
-    if (verbs.size() != 1) continue;
+    if (verbs.size() != 1 || !is_among(kTold, verbs.front())) continue;
     if (!told.empty() && told != verbs.front()) return "";
     told = verbs.front();
   }

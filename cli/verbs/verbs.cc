@@ -172,12 +172,14 @@ std::string command_without_verb(const Arguments& arguments) {
 // "--pp 8" and "--tp=8" as a choice of a plan: the pair, and how many words it took; else empty.
 std::pair<std::string, std::size_t> choice_at(const Arguments& words, std::size_t at) {
   const std::string& word = words[at];
-  if (!word.starts_with('-')) {
+  const std::size_t dashes = word.find_first_not_of('-');
+  if (dashes == std::string::npos) return {"", 1};
+  if (dashes == 0) {
     const bool is_pair = word.find('=') != std::string::npos;
     return {is_pair ? word : pair_called(word), 1};
   }
   const std::size_t equals = word.find('=');
-  const std::string key = key_called(word.substr(0, equals).substr(word.find_first_not_of('-')));
+  const std::string key = key_called(word.substr(0, equals).substr(dashes));
   const bool is_apart = equals == std::string::npos;
   if (key.empty() || (is_apart && at + 1 == words.size())) return {"", 1};
   return {field_word(key) + '=' + (is_apart ? words[at + 1] : word.substr(equals + 1)),
