@@ -194,7 +194,8 @@ std::int64_t parse_tokens(const std::string& option, const std::string& text) {
     bad_option(option, fmt::format("'{}' is not a number of tokens", text.substr(0, 60)),
                "write " + plain);
   }
-  if (const std::string meant = before_slip(text); !tokens && plain_tokens(meant + ' ') != "") {
+  const std::string meant = tokens ? "" : before_slip(text);  // "15TT"
+  if (meant.find_first_not_of("0123456789.") != std::string::npos) {
     bad_option(option, fmt::format("'{}' is not a number of tokens", text.substr(0, 60)),
                "write " + plain_tokens(meant + ' '));
   }
