@@ -95,8 +95,12 @@ Arguments with_one_layout(const Arguments& words) {
   return out;
 }
 
-// "-p plan.json -l train.log" among several, in the order of their places, where no argument is
-// there as well.
+}  // namespace
+
+bool begins_with_argument(const Arguments& words) {
+  return !words.empty() && !words.front().starts_with('-');
+}
+
 std::vector<const UnreadOption*> named_arguments(const std::vector<UnreadOption>& unread,
                                                  const Arguments& read) {
   std::vector<const UnreadOption*> found;
@@ -109,12 +113,6 @@ std::vector<const UnreadOption*> named_arguments(const std::vector<UnreadOption>
     }
   }
   return found;
-}
-
-}  // namespace
-
-bool begins_with_argument(const Arguments& words) {
-  return !words.empty() && !words.front().starts_with('-');
 }
 
 std::string command_meant(const std::vector<UnreadOption>& unread, const Arguments& read,

@@ -15,6 +15,11 @@ inline constexpr std::string_view kNameless = " is the argument without a name: 
 // Whether the first word is no option.
 bool begins_with_argument(const Arguments& words);
 
+// "-p plan.json -l train.log" among several, in the order of their places, where no argument is
+// there as well.
+std::vector<const UnreadOption*> named_arguments(const std::vector<UnreadOption>& unread,
+                                                 const Arguments& read);
+
 // Empty where one of the options has no words, or one would stand twice. `read`: the other
 // arguments.
 std::string command_meant(const std::vector<UnreadOption>& unread, const Arguments& read,

@@ -3,6 +3,7 @@
 // plans are printed, are read too, and numbers behind a list belong to it. A key given twice is
 // refused, never the last one taken.
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cstddef>
 #include <optional>
@@ -23,6 +24,7 @@
 #include "cli/options/pasted_pairs.h"
 #include "cli/options/schedule_called.h"
 #include "cli/options/sharding_called.h"
+#include "cli/options/typed_files.h"
 #include "report/words.h"
 
 namespace penstock {
@@ -177,6 +179,23 @@ std::string pairs_of_words(const std::vector<std::string>& words) {
   return pairs;
 }
 
+// "fp8", "bf16": the precision that is called so, or nothing.
+std::string_view precision_named(const std::string& typed) {
+  struct Row {
+    std::string_view typed, name;
+  };
+  constexpr std::array<Row, 10> kRows{
+      Row{"fp8", "float8"},         Row{"float8", "float8"},
+      Row{"bf16", "bfloat16"},      Row{"bfloat16", "bfloat16"},
+      Row{"fp16", "float16"},       Row{"float16", "float16"},
+      Row{"tf32", "tensorfloat32"}, Row{"fp32", "float32"},
+      Row{"float32", "float32"},    Row{"tensorfloat32", "tensorfloat32"}};
+  const std::string word = plain_word(typed);
+  const auto row =
+      std::find_if(kRows.begin(), kRows.end(), [&](const Row& each) { return each.typed == word; });
+  return row == kRows.end() ? std::string_view() : row->name;
+}
+
 // Of a word that is not KEY=VALUE.
 [[noreturn]] void refuse_no_pair(std::string_view option, std::string_view text,
                                  const std::string& word, const std::vector<std::string>& words) {
@@ -196,6 +215,16 @@ std::string pairs_of_words(const std::vector<std::string>& words) {
                fmt::format("write {} \"{}\"; gbs counts the samples of a step over all GPUs, "
                            "mbs those of a micro-batch",
                            option, prose));
+  }
+  if (role_of(word) == FileRole::kPlan) {
+    bad_option(option, word.substr(0, 60) + " is a plan, which has a layout of its own",
+               "penstock simulate " + word +
+                   " replays it; a layout is written as \"TP=4 PP=8 DP=2 "
+                   "mbs=1 gbs=128\"");
+  }
+  if (const std::string_view precision = precision_named(word); !precision.empty()) {
+    bad_option(option, fmt::format("'{}' is no part of a layout", word.substr(0, 60)),
+               fmt::format("leave it out there, and write --precision {} beside it", precision));
   }
   if (const std::string pair = pair_called(word); !pair.empty()) {
     std::vector<std::string> all = words;

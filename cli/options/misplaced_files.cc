@@ -193,6 +193,29 @@ void refuse_folders(const OptionTable& table, const Arguments& words) {
   }
 }
 
+// "--lengths data/lengths": an option that takes a file, and no folder.
+void refuse_folder_of_option(const OptionTable& table, const Arguments& words) {
+  for (const GivenOption& option : given_words(table, words).options) {
+    const OptionRow* row = row_named(table, option.name);
+    const bool takes_file = row != nullptr && row->value_name == "FILE" && !row->repeated &&
+                            row->help.find("folder") == std::string::npos;
+    const bool is_written =
+        option.name == "-o" || row == nullptr || row->help.find("write") != std::string::npos;
+    std::error_code error;
+    if (!takes_file || is_written || !fs::is_directory(option.value, error)) continue;
+    std::vector<std::string> files;
+    for (const fs::directory_entry& entry : fs::directory_iterator(option.value, error)) {
+      if (is_file(entry.path().string())) files.push_back(entry.path().string());
+    }
+    std::sort(files.begin(), files.end());
+    if (files.empty()) continue;
+    bad_option(option.name, fmt::format("{} is a folder, and a file belongs here", option.value),
+               fmt::format("give one of its files ({}): {}", listed(files),
+                           whole_command(verb_of(table),
+                                         with_instead(words, option, {option.name, files[0]}))));
+  }
+}
+
 // "report step.html -o plan.json": the page would be written in the place of the plan.
 void refuse_swapped(const OptionTable& table, const Arguments& words) {
   const GivenWords given = given_words(table, words);
@@ -220,6 +243,7 @@ void refuse_swapped(const OptionTable& table, const Arguments& words) {
 void refuse_misplaced_files(const OptionTable& table, const Arguments& words) {
   refuse_swapped(table, words);
   refuse_folders(table, words);
+  refuse_folder_of_option(table, words);
   refuse_machines(table, words);
 }
 

@@ -138,6 +138,24 @@ constexpr std::array kOtherWords{
 
 }  // namespace
 
+namespace {
+
+// "csv,markdown", "json+csv": several words where one belongs; the first of them.
+std::string first_of_several(std::string_view text, const std::vector<std::string>& known) {
+  std::string first;
+  std::size_t count = 0;
+  for (std::size_t at = 0; at <= text.size(); ++count) {
+    const std::size_t end = std::min(text.find_first_of(",+|/;", at), text.size());
+    const std::string part(text.substr(at, end - at));
+    if (std::find(known.begin(), known.end(), part) == known.end()) return "";
+    if (first.empty()) first = part;
+    at = end + 1;
+  }
+  return count > 1 ? first : "";
+}
+
+}  // namespace
+
 std::string help_for_unknown(std::string_view text, const std::vector<std::string>& known) {
   for (const OtherWord& other : kOtherWords) {
     if (other.typed != text) continue;
@@ -149,8 +167,10 @@ std::string help_for_unknown(std::string_view text, const std::vector<std::strin
 
 void unknown_word(std::string_view option, std::string_view text,
                   const std::vector<std::string>& known, std::string_view what) {
+  const std::string several = option.starts_with("--") ? first_of_several(text, known) : "";
   bad_option(option, fmt::format("unknown {}'{}'", what, text.substr(0, 60)),
-             help_for_unknown(text, known));
+             several.empty() ? help_for_unknown(text, known)
+                             : fmt::format("one at a time: {} {}", option, several));
 }
 
 }  // namespace penstock

@@ -45,6 +45,28 @@ std::string values_in_range(std::string_view text) {
   return list;
 }
 
+std::string values_in_steps(std::string_view range, std::string_view step) {
+  constexpr std::size_t kMostDigits = 6;
+  constexpr int kMost = 16;
+  const auto number = [](std::string_view digits) {
+    int value = 0;
+    std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    return value;
+  };
+  const bool is_step = !step.empty() && step.size() <= kMostDigits &&
+                       step.find_first_not_of("0123456789") == std::string_view::npos;
+  const std::size_t first = range.find_first_not_of("0123456789");
+  const std::size_t second = range.find_first_of("0123456789", first);
+  if (!is_step || number(step) == 0 || range.size() > 2 * kMostDigits) return "";
+  std::string list;
+  int value = number(range.substr(0, first));
+  for (int i = 0; i < kMost && value <= number(range.substr(second)); ++i) {
+    list += (list.empty() ? "" : ",") + std::to_string(value);
+    value += number(step);
+  }
+  return list;
+}
+
 std::string without_thousands(std::string_view text, char between) {
   constexpr std::size_t kGroup = 3;
   std::string digits;
@@ -94,6 +116,19 @@ std::string plain_number(std::string_view text, double kilo) {
   end_factor();
   const bool whole = product >= 0.0 && product < 1e15 && product == std::floor(product);
   return whole ? fmt::format("{}", static_cast<std::int64_t>(product)) : "";
+}
+
+std::string before_slip(std::string_view text) {
+  constexpr std::string_view kSuffixes = "kKmMbBgGtT";
+  constexpr std::size_t kMostDigits = 12, kMostLetters = 6;
+  const std::size_t end = std::min(text.find_first_not_of("0123456789."), text.size());
+  const bool is_number = end > 0 && end <= kMostDigits && text[0] != '.' && text[end - 1] != '.';
+  const bool are_letters = end < text.size() && text.size() - end <= kMostLetters &&
+                           std::all_of(text.begin() + static_cast<std::ptrdiff_t>(end), text.end(),
+                                       [](unsigned char c) { return std::isalpha(c) != 0; });
+  if (!is_number || !are_letters) return "";
+  const bool has_suffix = kSuffixes.find(text[end]) != std::string_view::npos;
+  return std::string(text.substr(0, end + (has_suffix ? 1 : 0)));
 }
 
 // "2,50", "$2.50/h", "2.5 USD": a price as people write it, where the option is one.

@@ -188,6 +188,18 @@ std::string table_instead(Arguments words, const std::string& name, const Asked&
   return "; a table of the figures is " + whole_command(usage.substr(0, usage.find(' ')), words);
 }
 
+// "--num-experts 8 --top-k 2": the experts of a token, and no number of plans.
+bool counts_experts(const std::string& name, const Arguments& arguments) {
+  const std::string word =
+      plain_word(name.substr(std::min(name.find_first_not_of('-'), name.size())));
+  if (word != "top-k" && word != "topk") return false;
+  return std::any_of(arguments.begin(), arguments.end(), [](const std::string& other) {
+    const bool is_about =
+        other.find("expert") != std::string::npos || other.find("moe") != std::string::npos;
+    return other.starts_with("--") && is_about;
+  });
+}
+
 }  // namespace
 
 Arguments without_stray_signs(Arguments arguments) {
@@ -246,7 +258,9 @@ Arguments in_own_options(const Arguments& arguments, const std::vector<std::stri
     const bool takes_next = !value.empty() && equals == std::string::npos;
     if (group != nullptr) {
       unread.push_back({name, value, group->help, out.size(), takes_next, group});
-    } else if (const auto reading = certain_reading(name, value, asked); !reading && !index) {
+    } else if (const auto reading = certain_reading(
+                   counts_experts(name, arguments) ? "--num-experts-per-tok" : name, value, asked);
+               !reading && !index) {
       out.push_back(argument);
       continue;
     } else if (is_lone && reading && reading->words.size() == 1 &&

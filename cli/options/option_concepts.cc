@@ -74,7 +74,8 @@ constexpr std::array kConcepts{
            "which can be scaled to any size: penstock trace plan.json -o step.svg (or .png)"}}}},
     Concept{
         "config-file config-name config-dir config cfg conf setting var-file values tfvars "
-        "override",
+        "override args-file args-from arguments-file arg-file argfile flagfile response-file "
+        "options-file",
         {{{"",
            "leave it out: no file of settings is read, all is said on the command line; penstock "
            "check FILE judges a trainer's own configuration"}}}},

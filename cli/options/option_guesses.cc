@@ -62,6 +62,14 @@ std::string help_for_number_behind(const std::string& plain, const std::vector<s
                                    const std::vector<OptionRemark>& remarks,
                                    const WordIndex& index) {
   const std::size_t digits = plain.find_last_not_of("0123456789") + 1;
+  if (digits == 1 && plain.size() > 1) {  // "-n64"
+    const std::string letter = "-" + plain.substr(0, 1);
+    const MeantOption meant = meant_option(letter, plain.substr(1), known, remarks,
+                                           [&index]() -> const WordIndex& { return index; });
+    if (meant.help.empty() && meant.words.front() != letter) {
+      return "write " + joined(meant.words, " ");
+    }
+  }
   if (digits <= 1 || digits >= plain.size()) return "";
   const std::string letters = plain.substr(0, plain[digits - 1] == ':' ? digits - 1 : digits);
   if (key_called(letters).empty()) return "";
@@ -282,9 +290,12 @@ class Guesses {
       const bool has_number = digits > 1 && digits < plain_.size() &&
                               !key_called(plain_.substr(0, digits)).empty();  // "--tp2"
       const bool takes_plan = usage_.find(" PLAN") != std::string::npos || asked_.has("--as");
-      add(takes_plan || is_planned_ ? kPlanned : kPlanTakes,
-          has_number ? help_of_plan("--" + plain_.substr(0, digits), plain_.substr(digits), usage_)
-                     : help_of_plan(name_, value_, usage_));
+      const bool is_letter = name_.size() == 2 && !takes_plan && !is_planned_;  // "topo -m"
+      if (!is_letter)
+        add(takes_plan || is_planned_ ? kPlanned : kPlanTakes,
+            has_number
+                ? help_of_plan("--" + plain_.substr(0, digits), plain_.substr(digits), usage_)
+                : help_of_plan(name_, value_, usage_));
     }
     add(kVerb, help_of_verb(plain_, usage_));
     add(kOtherVerb, help_of_able_verb(plain_, asked_));
@@ -308,7 +319,9 @@ class Guesses {
     if (typed_.size() <= kShort) return;
     const std::string other = word_meant(plain_, other_names());
     if (other.empty()) return;
-    const Arguments meant = meant_option("--" + other, "N", asked_.known, asked_.remarks).words;
+    const bool has_value = !value_.empty() && !value_.starts_with('-');
+    const Arguments meant =
+        meant_option("--" + other, has_value ? value_ : "N", asked_.known, asked_.remarks).words;
     if (meant.front() != "--" + other) {
       add(kOtherNear, "did you mean " + joined(meant, " ") + "?");
     }

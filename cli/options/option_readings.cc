@@ -136,6 +136,7 @@ class Readings {
   void read_word() {
     add_own_name();
     add_written();
+    add_drawn();
     add_argument_file();
     // Of other names only those of the verb's own options: what is in the file says more.
     if (asked_.has("--pin") && is_launch_file(value_)) return add_other_names();
@@ -173,6 +174,27 @@ class Readings {
                            (ending == ".html" && row.help.find("page") != std::string::npos));
       if (writes && value_.ends_with(ending)) take(kOwnName, Target{"--output", ""});
     }
+  }
+
+  // "--savefig fig.svg", "--plot fig.pdf" where -o draws.
+  void add_drawn() {
+    constexpr std::array<std::string_view, 12> kDrawn{"fig",     "figure",  "savefig", "plot",
+                                                      "picture", "image",   "chart",   "gantt",
+                                                      "draw",    "drawing", "pdf",     "eps"};
+    constexpr std::array<std::string_view, 9> kOther{".pdf", ".eps",  ".jpg",  ".jpeg", ".gif",
+                                                     ".tif", ".tiff", ".webp", ".bmp"};
+    const std::vector<std::string> words = content_words(word_);
+    const bool is_drawn = std::any_of(words.begin(), words.end(), [&](const std::string& word) {
+      return is_among(kDrawn, word);
+    });
+    if (!asked_.has("--window") || !is_drawn) return;
+    if (value_.ends_with(".svg") || value_.ends_with(".png")) {
+      return take(kOwnName, Target{"--output", ""});
+    }
+    const std::size_t dot = value_.rfind('.');
+    if (dot == std::string::npos || !is_among(kOther, value_.substr(dot))) return;
+    say(kOwnName, fmt::format("write -o {}.svg: no {} is written, but .svg and .png are",
+                              value_.substr(0, dot), value_.substr(dot)));
   }
 
   // A file or pairs where the option takes neither say that another one was meant.
@@ -302,7 +324,17 @@ class Readings {
     if ((is_device || word_ == "gpu") && asked_.has(target.option)) take(kDirect, target);
   }
 
+  // Of samples of different lengths the longest is asked for.
+  void add_longest(double weight) {
+    if (word_.find("max") != std::string::npos) return take(weight, Target{"--max-length", ""});
+    say(weight, fmt::format("write --max-length {}: samples have the lengths that --lengths gives, "
+                            "and that is the longest",
+                            is_digits(value_) ? value_ : "S"));
+  }
+
   void add_degree(const std::string& key, double weight) {
+    const bool has_lengths = asked_.has("--lengths") && asked_.has("--max-length");
+    if (key == "sequence-length" && has_lengths) return add_longest(weight);
     for (const Degree& degree : option_degrees()) {
       if (key.empty() || degree.key != key) continue;
       if (const auto target = target_in(degree.targets, asked_)) return take(weight, *target);

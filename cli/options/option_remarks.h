@@ -12,7 +12,7 @@ namespace penstock {
 // Words that need more than another name. `of`: an option that a verb has to whom this is said;
 // empty: to all. The first row that fits is said.
 struct Remark {
-  std::array<std::string_view, 14> typed;
+  std::array<std::string_view, 24> typed;
   std::string_view help;
   std::string_view of{};
 };

@@ -70,6 +70,7 @@ constexpr std::array kOtherNames{
     OtherName{{"total-tokens", "train-tokens", "training-tokens"}, {{kTokens}}},
     OtherName{{"batch-tokens", "tokens-per-step"}, {{kBatchTokens, {"--tokens-per-batch", ""}}}},
     OtherName{{"global-batch-tokens"}, {{{"--tokens-per-batch", ""}}}},
+    OtherName{{"max-len", "maxlen", "max-tokens-per-sample", "longest"}, {{{"--max-length", ""}}}},
     OtherName{{"sizes"}, {{{"--micro-batch-sizes", ""}}}},
     OtherName{{"lengths"}, {{{"--sequence-length", ""}}}},
     OtherName{{"tokens-per-batch"}, {{kBatchTokens}}},

@@ -14,6 +14,7 @@
 #include "cli/options/file_pattern.h"
 #include "cli/options/given_options.h"
 #include "cli/options/misplaced_files.h"
+#include "cli/options/named_argument.h"
 #include "cli/options/odd_values.h"
 #include "cli/options/options_entry.h"
 #include "cli/options/options_in_values.h"
@@ -176,6 +177,7 @@ std::optional<std::string> Options::parse(const Arguments& typed, Screen screen)
   refuse_file_pattern(table(), arguments);
   refuse_schedule(arguments);
   refuse_gpus(arguments);
+  refuse_named_argument(index(), arguments);
   refuse_other_file(usage_, with_file_first(table(), arguments));
   refuse_misplaced_files(table(), arguments);
   const Arguments own = in_own_options(arguments, known_names(), remarks_,

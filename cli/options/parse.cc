@@ -104,6 +104,37 @@ void refuse_list(std::string_view option, std::string_view text) {
                   option.starts_with("--layout") ? key : std::string(option.substr(2)), text));
 }
 
+// "128kk": what it may have meant.
+std::string help_for_slip(std::string_view text, double kilo, const std::string& otherwise) {
+  const std::string meant = before_slip(text),
+                    number = meant.empty() ? "" : plain_number(meant, kilo);
+  if (number.empty()) return otherwise;
+  return meant == number ? "write " + number
+                         : fmt::format("write {}, if {} is meant", number, meant);
+}
+
+// "2048..8192" where one number belongs: what takes several.
+[[noreturn]] void refuse_range(std::string_view option, std::string_view text) {
+  constexpr std::array<std::string_view, 4> kVaried{"--gpus", "--global-batch", "--sequence-length",
+                                                    "--layout seq"};
+  const bool is_varied = std::find(kVaried.begin(), kVaried.end(), option) != kVaried.end();
+  const bool is_length = option == "--sequence-length" || option == "--layout seq";
+  const std::string key(is_length ? "sequence-length"
+                                  : option.substr(option.find_last_of("- ") + 1));
+  std::string help = "penstock compare takes several values, with commas: --vary gpus=8,16,32";
+  if (is_varied) {
+    help = fmt::format("penstock compare plans for several values: --vary {}={}",
+                       option == "--global-batch" ? "global-batch" : key, values_in_range(text));
+  }
+  if (is_length) {
+    help =
+        "samples of different lengths are planned by penstock dynamic config.json --lengths "
+        "data/lengths/flan-cot.csv --device h100-sxm --gpus 64 (a file with a length a line); " +
+        help;
+  }
+  bad_option(option, shown(text) + " is a range, and one number belongs here", help);
+}
+
 }  // namespace
 
 void refuse_second_value(std::string_view option, std::string_view text, std::string_view word) {
@@ -136,6 +167,10 @@ int parse_int(std::string_view option, std::string_view text, int least, int mos
     bad_option(option, shown(text) + " is far out of range", help);
   }
   if (result.ec != std::errc() || result.ptr != end) {
+    if (text.size() > 1 && text.starts_with('=')) {  // "-P=4"
+      bad_option(option, shown(text) + " begins with a sign",
+                 fmt::format("write {} {}", option, text.substr(1)));
+    }
     if (option == "--global-batch") refuse_tokens(option, text);
     refuse_counted_things(option, text);
     if (option.starts_with("--layout") && (text == "auto" || text == "search" || text == "best")) {
@@ -148,10 +183,7 @@ int parse_int(std::string_view option, std::string_view text, int least, int mos
       bad_option(option, shown(text) + " is a range, and values are listed here",
                  "write the values with commas" + (list.empty() ? "" : ", for example " + list));
     }
-    if (is_range(text)) {
-      bad_option(option, shown(text) + " is a range, and one number belongs here",
-                 "penstock compare takes several values, with commas: --vary gpus=8,16,32");
-    }
+    if (is_range(text)) refuse_range(option, text);
     refuse_list(option, text);
     if (are_numbers_apart(text) && takes_list) refuse_blanks(option, text);
     if (are_numbers_apart(text)) {
@@ -164,10 +196,11 @@ int parse_int(std::string_view option, std::string_view text, int least, int mos
     const bool is_count = option == "--steps" || option == "--samples" || option == "--seed";
     const std::string plain = plain_number(text, is_count ? 1000.0 : 1024.0),
                       unitless = without_unit(option, text);
+    const bool has_unit = !unitless.empty() && unitless.find('.') == std::string::npos;
     bad_option(option, shown(text) + " is not a whole number",
-               !plain.empty()                                                ? "write " + plain
-               : unitless.empty() || unitless.find('.') != std::string::npos ? help
-                                                                             : "write " + unitless);
+               !plain.empty() ? "write " + plain
+               : has_unit     ? "write " + unitless
+                              : help_for_slip(text, is_count ? 1000.0 : 1024.0, help));
   }
   if (value < least) {
     bad_option(option, shown(text) + " is too small",

@@ -110,27 +110,6 @@ std::string help_for_parted_list(const SurplusWord& surplus) {
   return list_as_one_word(surplus, option, value, row->value_name.find('=') != std::string::npos);
 }
 
-std::string help_for_parted_variation(const SurplusWord& surplus) {
-  const auto at = surplus.place();
-  const bool follows = at - surplus.own.begin() > 1 && *(at - 2) == "--vary";
-  const std::string value = follows ? *(at - 1) : "";
-  const std::size_t equals = value.find('=');
-  if (equals == std::string::npos || equals + 1 == value.size()) return "";
-  const Arguments further = further_words(surplus);
-  const bool are_values =
-      std::none_of(further.begin(), further.end(), [&value](const std::string& word) {
-        const bool is_file = looks_like_file(word) && !value.starts_with("cluster=");
-        return word.find('=') != std::string::npos || is_file;
-      });
-  if (!are_values || further.empty()) return "";
-  Arguments words(surplus.own.begin(), at - 1);
-  words.push_back(value + ',' + joined(further, ","));
-  const auto rest =
-      std::find_if(at, surplus.own.end(), [](const auto& each) { return each.starts_with('-'); });
-  words.insert(words.end(), rest, surplus.own.end());
-  return "the values are one list, with commas: " + whole_command(surplus.verb(), words);
-}
-
 std::string help_for_parted_time(const SurplusWord& surplus) {
   Arguments own = surplus.own;
   const auto unit = std::find(own.begin(), own.end(), surplus.word);

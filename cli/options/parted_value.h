@@ -12,8 +12,6 @@ namespace penstock {
 std::string help_for_blank_at_comma(const SurplusWord& surplus);
 // "--schedule 1f1b zb-h1", "--vary tp 1,2": a list whose words stand apart.
 std::string help_for_parted_list(const SurplusWord& surplus);
-// "--vary schedule=1f1b zb-h1": the whole command with the values as one list.
-std::string help_for_parted_variation(const SurplusWord& surplus);
 // "--measured 3.2 s/it", as progress bars print it: the unit is a part of the value.
 std::string help_for_parted_time(const SurplusWord& surplus);
 // "2 trillion".

@@ -35,6 +35,9 @@ constexpr std::array kOnLayouts{
            "write --for deepspeed: only plans that it can run; its ZeRO stage is searched, or "
            "written as --sharding zero3, and no file of its settings is read",
            "--for"},
+    Remark{{"ring-attention", "ring", "ring-flash-attention", "ring-attn"},
+           "write --cp-kind ring, which is the default; --cp N divides a sequence over N GPUs",
+           "--cp-kind"},
     Remark{{"pytorch"}, "write --for pytorch: only plans that it can run", "--for"},
     Remark{{"sp", "sequence-parallel"},
            "leave it out: sequence parallelism is assumed wherever TP > 1; without it write "

@@ -75,7 +75,8 @@ constexpr std::array kToOneVerb{
     Remark{{"plot", "draw", "figure", "fig", "picture", "image"},
            "-o step.svg draws the step (also .png, .html, .json)",
            "--print"},
-    Remark{{"plot", "draw", "figure", "fig", "picture", "image"},
+    Remark{{"plot", "draw", "figure", "fig", "picture", "image", "savefig", "save-fig",
+            "save-figure", "save-plot", "plot-file", "chart", "gantt"},
            "penstock trace plan.json -o step.svg draws the step of a plan, and penstock report "
            "plan.json -o report.html makes a page"},
     Remark{{"svg", "png"}, "-o step.svg (or .png) draws the step", "--window"},
@@ -132,6 +133,11 @@ constexpr std::array kToOneVerb{
     Remark{{"o", "output", "out", "save"},
            "the answer goes to stdout: > why.txt keeps it, --json prints data",
            "--why-not"},
+    Remark{{"vary", "sweep", "grid", "scan", "range", "try", "over", "values", "search-space",
+            "grid-search", "ablate"},
+           "one layout is predicted; several settings are planned by penstock compare config.json "
+           "--device h100-sxm --gpus 64 --global-batch 512 --vary {mbs=1,2}",
+           "--layout"},
     Remark{{"sweep", "grid", "scan", "range", "try", "over", "values", "search-space",
             "grid-search", "what-if", "ablate"},
            "write --vary KEY=VALUE,VALUE",
@@ -145,7 +151,8 @@ constexpr std::array kToOneVerb{
            "leave it out: -o step.svg can be scaled to any size; --window shows a part of the step",
            "--window"},
     Remark{
-        {"o", "output", "out", "save", "svg", "png", "draw", "picture"},
+        {"o", "output", "out", "save", "svg", "png", "draw", "picture", "savefig", "save-plot",
+         "save-fig", "plot", "fig", "figure", "image"},
         "penstock trace plan.json -o step.svg draws the step (also .png, .json), penstock report "
         "plan.json -o report.html makes a page; --json prints the figures",
         "--contention"},
@@ -165,7 +172,8 @@ constexpr std::array kToOneVerb{
            "--print"},
     Remark{{"compare", "versus", "diff", "other", "baseline", "against", "vs", "than"},
            "penstock plan ... --baseline other.json compares the best plan with another file; "
-           "--why-not TP=8 with the best that has these choices",
+           "--why-not TP=8 with the best that has these choices; penstock report PLAN PLAN -o "
+           "report.html shows two",
            "--why-not"},
     Remark{{"nodes", "num-nodes", "nnodes", "gpus", "world-size"},
            "a plan file is for its GPUs; penstock plan ... --device NAME --gpus N plans for others",

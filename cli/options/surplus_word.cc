@@ -10,6 +10,10 @@ namespace penstock {
 bool SurplusWord::is_given(std::string_view option) const { return is_among(own, option); }
 
 Arguments::const_iterator SurplusWord::place() const {
+  for (auto at = own.begin(); at != own.end(); ++at) {  // not the 64 of "--gpus 64"
+    const bool is_value = at != own.begin() && asked.index().takes_value(*(at - 1));
+    if (*at == word && !is_value) return at;
+  }
   return std::find(own.begin(), own.end(), word);
 }
 

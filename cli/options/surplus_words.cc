@@ -55,6 +55,14 @@ std::string help_for_environment(const SurplusWord& surplus) {
          "changes the answer";
 }
 
+// "@args.txt".
+std::string help_for_arguments_file(const SurplusWord& surplus) {
+  if (!surplus.word.starts_with('@') || surplus.word.size() < 2) return "";
+  return "no file of arguments is read, write them here (or $(cat " + surplus.word.substr(1) +
+         "), which the shell puts in its place): " +
+         whole_command(surplus.verb(), surplus.others());
+}
+
 // "--why-not PP=8 DP=8".
 std::string help_for_further_pair(const SurplusWord& surplus) {
   const auto place = surplus.place();
@@ -62,6 +70,51 @@ std::string help_for_further_pair(const SurplusWord& surplus) {
       surplus.word.find('=') != std::string::npos && place - surplus.own.begin() > 1 &&
       is_among({"--why-not", "--pin"}, *(place - 2)) && (place - 1)->find('=') != std::string::npos;
   return is_it ? help_for_parted_list(surplus) : "";
+}
+
+std::string key_of(const std::string& pair) { return pair.substr(0, pair.find('=')); }
+
+// Puts a further word behind the list "mbs=1", a value or a pair of its own key, "mbs=2", as a
+// shell makes of "mbs={1,2}"; another key has a list of its own.
+void continue_list(Arguments& words, const std::string& word) {
+  if (is_among({"vs", "and", "or", "versus"}, word)) return;
+  const std::size_t equals = word.find('=');
+  if (equals != std::string::npos && key_of(word) != key_of(words.back())) {
+    words.insert(words.end(), {"--vary", word});
+    return;
+  }
+  words.back() += (words.back().ends_with(',') || words.back().ends_with('=') ? "" : ",") +
+                  word.substr(equals == std::string::npos ? 0 : equals + 1);
+}
+
+// A file beside a list is the model, but in a list of clusters.
+bool may_continue(const std::string& list, const std::string& word) {
+  return !word.starts_with('-') && (!is_there(word) || list.starts_with("cluster="));
+}
+
+// "--vary gpus=32 64 --vary schedule=1f1b zb-h1", "--vary tp=1,2 pp=1,2": each list as one word.
+std::string help_for_varied_lists(const SurplusWord& surplus) {
+  const auto place = surplus.place();
+  const bool is_it = place - surplus.own.begin() > 1 && *(place - 2) == "--vary" &&
+                     (place - 1)->find('=') != std::string::npos &&
+                     may_continue(*(place - 1), surplus.word);
+  const bool is_pair = surplus.word.find('=') != std::string::npos;
+  const bool is_same = is_it && key_of(surplus.word) == key_of(*(place - 1));
+  if (!is_it || (is_pair && !is_same && surplus.word.find(',') == std::string::npos)) return "";
+  Arguments words;
+  bool is_in_list = false;
+  for (std::size_t i = 0; i < surplus.own.size(); ++i) {
+    const std::string& word = surplus.own[i];
+    const bool begins = i > 0 && surplus.own[i - 1] == "--vary";
+    const bool continues = is_in_list && may_continue(words.back(), word);
+    if (continues) {
+      continue_list(words, word);
+    } else {
+      words.push_back(word);
+    }
+    is_in_list = begins ? word.find('=') != std::string::npos : continues;
+  }
+  return "a list is one word, with commas: " + command_of(surplus.verb(), words);
 }
 
 // "config.json h100 64 512", "config.json on 64 h100": the whole command with their options.
@@ -151,7 +204,8 @@ std::string help_for_one_at_a_time(const SurplusWord& surplus) {
 // "export plan.json megatron", "--vary tp 1,2".
 std::string help_for_choice(const SurplusWord& surplus) {
   const auto at = surplus.place();
-  const bool is_of_keys = at - surplus.own.begin() > 1 && *(at - 2) == "--vary" &&
+  const bool is_of_keys = at - surplus.own.begin() > 1 &&
+                          is_among({"--vary", "--why-not"}, *(at - 2)) &&
                           (at - 1)->find('=') == std::string::npos;
   if (is_of_keys) return help_for_parted_list(surplus);
   return surplus.choice.empty() ? "" : "it follows its option: " + joined(surplus.choice, " ");
@@ -252,35 +306,16 @@ std::string Options::help_for_surplus(const Arguments& own, const std::string& w
   const Asked asked{known, remarks_, make_index};
   const Arguments left = parser_->app.remaining();
   const SurplusWord surplus{word, own, left, usage_, asked, choice_called(own, word)};
-  return first_help({help_for_backslash,
-                     help_for_blank_at_comma,
-                     help_for_environment,
-                     help_for_further_pair,
-                     help_for_parted_variation,
-                     help_for_parted_time,
-                     help_for_placed,
-                     help_for_bare_degrees,
-                     help_for_runs,
-                     help_for_moved_word,
-                     help_for_parted_count,
-                     help_for_unit,
-                     help_for_nodes,
-                     help_for_dashes,
-                     help_for_one_at_a_time,
-                     help_for_choice,
-                     help_for_value_of_flag,
-                     help_for_needed,
-                     help_for_number,
-                     help_for_pair,
-                     help_for_parted_device,
-                     help_for_needed_device,
-                     help_for_parted_list,
-                     help_for_script,
-                     help_for_recording,
-                     help_for_subcommand,
-                     help_for_file,
-                     help_for_schedules,
-                     help_for_question,
+  return first_help({help_for_backslash,     help_for_arguments_file, help_for_blank_at_comma,
+                     help_for_environment,   help_for_further_pair,   help_for_varied_lists,
+                     help_for_parted_time,   help_for_placed,         help_for_bare_degrees,
+                     help_for_runs,          help_for_moved_word,     help_for_parted_count,
+                     help_for_unit,          help_for_nodes,          help_for_dashes,
+                     help_for_one_at_a_time, help_for_choice,         help_for_value_of_flag,
+                     help_for_needed,        help_for_number,         help_for_pair,
+                     help_for_parted_device, help_for_needed_device,  help_for_parted_list,
+                     help_for_script,        help_for_recording,      help_for_subcommand,
+                     help_for_file,          help_for_schedules,      help_for_question,
                      help_for_rest},
                     surplus);
 }

@@ -194,6 +194,11 @@ std::int64_t parse_tokens(const std::string& option, const std::string& text) {
     bad_option(option, fmt::format("'{}' is not a number of tokens", text.substr(0, 60)),
                "write " + plain);
   }
+  const std::string meant = tokens ? "" : before_slip(text);  // "15TT"
+  if (meant.find_first_not_of("0123456789.") != std::string::npos) {
+    bad_option(option, fmt::format("'{}' is not a number of tokens", text.substr(0, 60)),
+               "write " + plain_tokens(meant + ' '));
+  }
   if (!tokens || *tokens == 0) {
     bad_option(option, fmt::format("'{}' is not a number of tokens", text.substr(0, 60)),
                "give a whole number from 1 to 10^18, for example 2T, 300B, 1.5T or 5000000");

@@ -12,11 +12,12 @@
 #include "cli/io/shell_word.h"
 #include "cli/options/is_among.h"
 #include "cli/options/proposed_commands.h"
+#include "cli/options/typed_for_examples.h"
 
 namespace penstock {
 namespace {
 
-constexpr std::string_view kHelp = "\nhelp: ";
+constexpr std::string_view kHelp = "\nhelp: ", kLeftOut = "leave it out: ";
 
 std::string_view first_line(std::string_view text) { return text.substr(0, text.find('\n')); }
 
@@ -139,12 +140,13 @@ class Trial {
     std::vector<Refused> refused;
     for (const ProposedCommand& command : commands) {
       const Tried tried = try_command(command);
-      if (tried.is_taken) return message_;
+      if (tried.is_taken) return with_error_without();
       if (tried.refused) refused.push_back(*tried.refused);
     }
     // From the end, so that the places of the others stay.
     std::for_each(refused.rbegin(), refused.rend(), [this](const Refused& one) { mend(one); });
-    if (commands.empty()) try_options();
+    const bool is_left_out = help_in(message_).starts_with(kLeftOut);
+    if (commands.empty() || (refused.empty() && is_left_out)) try_options();
     return message_ + next_error_;
   }
 
@@ -163,6 +165,12 @@ class Trial {
         line.find("given twice") != line.npos || line.find("given 2 times") != line.npos;
     if (is_twice || message_.find(line) != std::string::npos) refusal.reset();
     return refusal;
+  }
+
+  // "leave it out: ..": the command beside it answers another wish, and the option is left out.
+  [[nodiscard]] std::string with_error_without() {
+    if (help_in(message_).starts_with(kLeftOut)) try_options();
+    return message_ + next_error_;
   }
 
   // Neither where it cannot be tried. One that lacks something is taken: many show a part.
@@ -236,7 +244,9 @@ class Trial {
   }
 
   // One further error is enough at a time: that of the first command, which is mended last.
-  void tell(const std::string& error) { next_error_ = "\nerror: " + error; }
+  void tell(const std::string& error) {
+    next_error_ = "\nerror: " + with_typed_for_examples(error, typed_, refusal_of_);
+  }
 
   std::string message_;
   const Arguments& typed_;

@@ -57,7 +57,8 @@ constexpr std::array<Example, 26> kExamples{{{"PLAN", "plan.json"},
 struct Instead {
   std::string_view option, other;
 };
-constexpr std::array<Instead, 7> kInstead{{{"--device", "--cluster"},
+constexpr std::array<Instead, 8> kInstead{{{"--device", "--cluster"},
+                                           {"--cluster", "--device"},
                                            {"--gpus", "--cluster"},
                                            {"--gpus", "--nodes"},
                                            {"--global-batch", "--global-batch-tokens"},

@@ -13,6 +13,7 @@
 #include "cli/io/near_files.h"
 #include "cli/io/shell_word.h"
 #include "cli/options/command_meant.h"
+#include "cli/options/given_options.h"
 #include "cli/options/is_among.h"
 #include "cli/options/longest_name.h"
 #include "cli/options/option_aliases.h"
@@ -70,6 +71,16 @@ std::string with_other_plan(const UnreadOption& option, const Arguments& read, c
                      read.front(), command_of(usage.substr(0, usage.find(' ')), words));
 }
 
+// The value, or the file of a model that lies with the program.
+std::string file_named_by(const UnreadOption& option) {
+  std::error_code error;
+  const bool is_model = option.help.starts_with("MODEL ");
+  const ShippedModels shipped = is_model && !std::filesystem::exists(option.value, error)
+                                    ? shipped_models(option.value)
+                                    : ShippedModels{};
+  return shipped.is_it ? shipped.paths : option.value;
+}
+
 // "--model config.json": the argument without a name, if it is not there as well.
 std::string with_command(const UnreadOption& option, const Arguments& read, const Asked& asked) {
   const std::size_t at = option.help.find(kNameless);
@@ -79,15 +90,27 @@ std::string with_command(const UnreadOption& option, const Arguments& read, cons
   const bool has_first = begins_with_argument(read);
   if (at == std::string::npos || option.value.empty() || has_first) return option.help;
   const std::string& usage = asked.index().usage();
-  std::error_code error;
-  const bool is_model = option.help.starts_with("MODEL ");
-  const ShippedModels shipped = is_model && !std::filesystem::exists(option.value, error)
-                                    ? shipped_models(option.value)
-                                    : ShippedModels{};
-  Arguments words{shipped.is_it ? shipped.paths : option.value};
+  Arguments words{file_named_by(option)};
   words.insert(words.end(), read.begin(), read.end());
   return option.help.substr(0, at + kNameless.size()) +
          command_of(usage.substr(0, usage.find(' ')), words);
+}
+
+// Of several options those that are called as the verb's arguments: the command with these in their
+// places, and without the other options, each of which has an answer of its own.
+void place_arguments(std::vector<UnreadOption>& unread, const Arguments& read, const Asked& asked) {
+  const std::vector<const UnreadOption*> arguments = named_arguments(unread, read);
+  Arguments words;
+  for (const UnreadOption* argument : arguments) words.push_back(file_named_by(*argument));
+  words.insert(words.end(), read.begin(), read.end());
+  const std::string& usage = asked.index().usage();
+  const std::string command = whole_command(usage.substr(0, usage.find(' ')), words);
+  for (UnreadOption& each : unread) {
+    const std::size_t at = each.help.find(kNameless);
+    const bool is_it = std::find(arguments.begin(), arguments.end(), &each) != arguments.end();
+    if (is_it) each.help = each.help.substr(0, at + kNameless.size()) + command;
+    if (std::string with = with_run(each, read, asked); !with.empty()) each.help = with;
+  }
 }
 
 // "--no-recompute --recompute full".
@@ -183,10 +206,19 @@ std::string completed(const UnreadOption& option, const Arguments& read, const A
   return command == command_of(verb, read) ? "" : ": " + command;
 }
 
+// "--max-steps 1000 --tokens 15T": the length of the training is given already.
+std::string beside_tokens(const std::string& help, const Arguments& read) {
+  const auto tokens = value_of(read, {"--tokens"});
+  if (!tokens || help.find("--tokens N, the tokens of the whole") == std::string::npos) return help;
+  return fmt::format("leave it out: --tokens {} says how long the training is", *tokens);
+}
+
 }  // namespace
 
-void refuse_options(const std::vector<UnreadOption>& unread, const Arguments& read,
+void refuse_options(const std::vector<UnreadOption>& typed, const Arguments& read,
                     const Asked& asked) {
+  std::vector<UnreadOption> unread = typed;
+  for (UnreadOption& each : unread) each.help = beside_tokens(each.help, read);
   std::vector<std::string> names;  // of those that nobody reads: "--nodes" is known by itself
   for (const UnreadOption& each : unread) {
     if (asked.has(each.name)) continue;
@@ -210,11 +242,14 @@ void refuse_options(const std::vector<UnreadOption>& unread, const Arguments& re
   for (const std::string& name : names) {
     if (quoted.size() < kMostNames) quoted.push_back('\'' + shown(name) + '\'');
   }
-  const std::string command = command_meant(unread, read, asked);
+  std::string command = command_meant(unread, read, asked);
   const bool are_misspelt = std::all_of(unread.begin(), unread.end(), [](const auto& each) {
     return each.help.starts_with(kMisspelt);
   });
-  std::string help = is_one ? "\nhelp: " + unread.front().help : lines_of(unread);
+  std::vector<UnreadOption> placed = unread;
+  place_arguments(placed, read, asked);
+  std::string help = is_one ? "\nhelp: " + unread.front().help : lines_of(placed);
+  if (help.find(command) != std::string::npos) command.clear();
   if (are_misspelt && !command.empty()) {
     help = "\nhelp: write " + command;
   } else if (!command.empty() && !is_one) {

@@ -89,8 +89,9 @@ std::string help_for_value_of_flag(const SurplusWord& surplus) {
     return help_for_json_file(surplus);
   }
   if (looks_like_file(word)) return "";
-  const bool is_unit_of_number = at - own.begin() > 1 && is_unit(word) &&
-                                 before.find_first_not_of("0123456789.,") == std::string::npos;
+  const bool is_unit_of_number =
+      at - own.begin() > 1 && is_unit(word) &&
+      before.find_first_not_of("0123456789.,kKMBGT") == std::string::npos;
   for (const OptionRow& row : surplus.asked.index().rows()) {
     if (row.positional) continue;
     if (!row.takes_value() && is_among(row.names, before)) {

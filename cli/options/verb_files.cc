@@ -16,7 +16,10 @@
 #include "cli/io/plan_json.h"
 #include "cli/io/shell_word.h"
 #include "cli/options/able_verbs.h"
+#include "cli/options/field_words.h"
+#include "cli/options/is_among.h"
 #include "cli/options/options_entry.h"
+#include "cli/options/parse.h"
 #include "cli/options/typed_files.h"
 #include "cli/options/whole_command.h"
 #include "core/files/plan_format.h"
@@ -170,28 +173,71 @@ void refuse_missing_run(const std::string& verb, const Arguments& arguments) {
 
 namespace {
 
-// "import prices", "import nccl": what is to be imported, in place of the tool that measured it.
+struct Subject {
+  std::string_view part, help;
+};
+constexpr std::string_view kCollectives =
+    "the tool comes first, then a file that it wrote, and nothing is fetched: penstock import "
+    "nccl-tests all_reduce.txt --cluster cluster.json -o new.json (docs/importing.md)";
+constexpr std::string_view kPrices =
+    "the tool comes first, then a file that it wrote, and nothing is fetched: penstock import "
+    "skypilot vms.csv --cluster cluster.json -o new.json (docs/importing.md)";
+constexpr std::string_view kBandwidths =
+    "the tool comes first, then a file that it wrote, and nothing is fetched: penstock import "
+    "nvbandwidth out.json --cluster cluster.json -o new.json (docs/importing.md)";
+constexpr std::string_view kRuns =
+    "what ran is compared with its plan: penstock validate plan.json train.log";
+constexpr std::string_view kTraces =
+    "what a profiler recorded is shown beside its plan: penstock trace plan.json --run FOLDER -o "
+    "both.tar";
+constexpr std::string_view kFigures =
+    "no output of it is read; a figure is written into the cluster file, under \"links\" "
+    "(docs/file_formats.md), and nccl-tests measures links between nodes: penstock import "
+    "nccl-tests sendrecv.txt --cluster cluster.json -o new.json";
+constexpr std::string_view kTopology =
+    "no command is run here, and no topology is read; links inside a node are measured by "
+    "nvbandwidth: penstock import nvbandwidth out.json --cluster cluster.json -o new.json";
+
+// What is to be imported, in place of the tool that measured it; the first part that the word has.
+constexpr std::array kSubjects{Subject{"price", kPrices},
+                               Subject{"catalog", kPrices},
+                               Subject{"cost", kPrices},
+                               Subject{"aws", kPrices},
+                               Subject{"gcp", kPrices},
+                               Subject{"azure", kPrices},
+                               Subject{"sky", kPrices},
+                               Subject{"nccl", kCollectives},
+                               Subject{"reduce", kCollectives},
+                               Subject{"collective", kCollectives},
+                               Subject{"bandwidth", kBandwidths},
+                               Subject{"smi", kTopology},
+                               Subject{"topo", kTopology},
+                               Subject{"lspci", kTopology},
+                               Subject{"ibstat", kTopology},
+                               Subject{"ibv", kTopology},
+                               Subject{"dcgm", kTopology},
+                               Subject{"perf", kFigures},
+                               Subject{"ib_", kFigures},
+                               Subject{"osu", kFigures},
+                               Subject{"latency", kFigures},
+                               Subject{"nsys", kTraces},
+                               Subject{"nsight", kTraces},
+                               Subject{"profiler", kTraces},
+                               Subject{"trace", kTraces},
+                               Subject{"wandb", kRuns},
+                               Subject{"tensorboard", kRuns},
+                               Subject{"mlflow", kRuns},
+                               Subject{"log", kRuns}};
+
+// "import prices", "import nvidia-smi topo -m".
 void refuse_subject(const std::string& word) {
-  struct Row {
-    std::string_view part, tool;
-  };
-  constexpr std::array<Row, 10> kRows{Row{"price", "skypilot vms.csv"},
-                                      Row{"cost", "skypilot vms.csv"},
-                                      Row{"aws", "skypilot vms.csv"},
-                                      Row{"gcp", "skypilot vms.csv"},
-                                      Row{"azure", "skypilot vms.csv"},
-                                      Row{"sky", "skypilot vms.csv"},
-                                      Row{"nccl", "nccl-tests all_reduce.txt"},
-                                      Row{"reduce", "nccl-tests all_reduce.txt"},
-                                      Row{"collective", "nccl-tests all_reduce.txt"},
-                                      Row{"bandwidth", "nvbandwidth out.json"}};
-  for (const Row& row : kRows) {
-    if (word.find(row.part) == std::string::npos) continue;
-    throw_bad_input(fmt::format(
-        "TOOL: '{}' is none of nccl-tests, nvbandwidth, skypilot\nhelp: the tool comes first, then "
-        "a file that it wrote, and nothing is fetched: penstock import {} --cluster cluster.json "
-        "-o new.json (docs/importing.md)",
-        word, row.tool));
+  const std::string plain = plain_word(word);
+  for (const Subject& each : kSubjects) {
+    const bool is_it =
+        plain.find(each.part) != std::string::npos || word.find(each.part) != std::string::npos;
+    if (!is_it) continue;
+    throw_bad_input(fmt::format("TOOL: '{}' is none of nccl-tests, nvbandwidth, skypilot\nhelp: {}",
+                                word, each.help));
   }
 }
 
@@ -216,10 +262,13 @@ void refuse_bare_cluster(const Arguments& arguments) {
 void refuse_file_as_tool(const std::string& usage, const Arguments& arguments) {
   if (!usage.starts_with("import ") || arguments.empty()) return;
   const std::string& path = arguments[0];
-  const bool is_tool = path == "nccl-tests" || path == "nvbandwidth" || path == "skypilot";
+  const Arguments tools{"nccl-tests", "nvbandwidth", "skypilot"};
+  const bool is_slip = std::any_of(tools.begin(), tools.end(), [&path](const auto& tool) {
+    return slips_between(path, tool) <= 2;
+  });
   const bool is_word = !path.starts_with('-') && path.find_first_of("./") == std::string::npos;
-  if (!is_tool && is_word) refuse_subject(path);
-  if (is_tool) refuse_bare_cluster(arguments);
+  if (!is_slip && is_word) refuse_subject(path);
+  if (is_among(tools, path)) refuse_bare_cluster(arguments);
   if (!path.starts_with('-') && path.find_first_of("./") != std::string::npos) {
     refuse_as_tool(arguments);
   }

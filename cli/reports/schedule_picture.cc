@@ -80,8 +80,11 @@ std::string perfetto_of(SyntheticStep step, const std::string& title) {
 void check_step_file(const std::string& path, std::size_t steps) {
   const auto ends = [&](const char* end) { return path.ends_with(end); };
   if (!ends(".svg") && !ends(".png") && !ends(".html") && !ends(".json")) {
-    bad_option("--output", fmt::format("'{}' says no format", path),
-               "name a file that ends in .svg, .png, .html or .json (for ui.perfetto.dev)");
+    const std::size_t dot = path.find('.', path.rfind('/') + 1);
+    bad_option("--output", fmt::format("'{}' says no format that is written", path),
+               fmt::format("write -o {}.svg: files end in .svg, .png, .html or .json (for "
+                           "ui.perfetto.dev)",
+                           path.substr(0, dot)));
   }
   if (steps > 1 && ends(".json")) {
     bad_option("--output", "a trace holds one schedule", "name one, or draw them: -o steps.svg");

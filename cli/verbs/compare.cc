@@ -197,6 +197,40 @@ void refuse_other_machines(const Axis& axis) {
   }
 }
 
+// "fp8", "zero3": a value without its key; empty of other words.
+std::string help_for_bare_value(const std::string& text) {
+  constexpr std::array<std::string_view, 8> kPrecisions{"fp8",  "float8",  "bf16", "bfloat16",
+                                                        "fp16", "float16", "fp32", "precision"};
+  const std::string first = text.substr(0, text.find(','));
+  if (std::find(kPrecisions.begin(), kPrecisions.end(), first) != kPrecisions.end()) {
+    return "write --vary precision=bfloat16,float8, or other values of it";
+  }
+  const std::string pair = pair_called(first);
+  if (pair.empty()) return "";
+  const std::string key = pair.substr(0, pair.find('='));
+  return text == first ? fmt::format("the key comes first, and further values: --vary {},..", pair)
+                       : fmt::format("the key comes first: --vary {}={}", key, text);
+}
+
+// "[1,2,4]", "8:64:8", "4k,8k": what the list is here; empty where it is one.
+std::string plain_list(const std::string& key, const std::string& values) {
+  if (values.size() > 2 && (values[0] == '[' || values[0] == '(' || values[0] == '{')) {
+    return values.substr(1, values.find_last_not_of(")]}"));
+  }
+  if (key != "gpus" && key != "global-batch" && key != "sequence-length" && key != "b") return "";
+  const std::size_t step = values.rfind(':');
+  if (step != std::string::npos && is_range(values.substr(0, step))) {
+    return values_in_steps(values.substr(0, step), values.substr(step + 1));
+  }
+  std::vector<std::string> out;
+  for (const std::string& value : parse_list("--vary", values)) {
+    const bool is_number = value.find_first_not_of("0123456789") == std::string::npos;
+    out.push_back(is_number ? value : plain_number(value));
+    if (out.back().empty()) return "";
+  }
+  return joined(out, ",") == values ? "" : joined(out, ",");
+}
+
 std::vector<Axis> axes_of(const std::vector<std::string>& vary, const SearchOptions& given) {
   if (vary.empty()) {
     const std::string lists = lists_in(given);
@@ -219,14 +253,20 @@ std::vector<Axis> axes_of(const std::vector<std::string>& vary, const SearchOpti
                  : !axes.empty()
                      ? "values of one key are one word: " + with_value(axes.back(), text)
                  : !schedule.empty() ? fmt::format("write --vary schedule={}", text)
-                                     : "write for example --vary mbs=1,2,4");
+                 : !help_for_bare_value(text).empty() ? help_for_bare_value(text)
+                                                      : "write for example --vary mbs=1,2,4");
     }
     if (const std::string several = keys_apart(text); !several.empty()) {
       bad_option("--vary", fmt::format("'{}' holds several", text), "each has its own: " + several);
     }
     std::string values = text.substr(equals + 1);
     std::erase(values, ' ');  // "TP=1, 2"
-    Axis axis{key_or_word(text.substr(0, equals)), parse_list("--vary", values)};
+    const std::string key = key_or_word(text.substr(0, equals));
+    if (const std::string list = plain_list(key, values); !list.empty()) {
+      bad_option("--vary", fmt::format("'{}' is no list of values", values),
+                 fmt::format("write --vary {}={}", field_word(key), list));
+    }
+    Axis axis{key, parse_list("--vary", values)};
     for (const Axis& other : axes) {
       if (other.key == axis.key) {
         bad_option("--vary", fmt::format("{} is varied twice", axis.key),
@@ -271,6 +311,10 @@ std::string help_for_key(const std::string& key) {
   if (key == "batch" || key == "batch-size" || key == "bs") {
     return "write --vary gbs=A,B, the samples of a step over all GPUs, or --vary mbs=A,B, those of "
            "a micro-batch";
+  }
+  if (key == "optimizer" || key == "optim") {
+    return "leave it out: AdamW in mixed precision is assumed; a profile may say otherwise "
+           "(docs/file_formats.md)";
   }
   if (key == "gpu") return "did you mean 'device' (its type) or 'gpus' (how many)?";
   std::string near = did_you_mean(key, in_field_words(known_keys()));

@@ -22,6 +22,7 @@
 #include "cli/options/trainer_called.h"
 #include "cli/options/typed_files.h"
 #include "cli/options/whole_command.h"
+#include "cli/verbs/told_verb.h"
 #include "cli/verbs/verb_ideas.h"
 #include "core/values/units.h"
 #include "trainers/trainer_table.h"
@@ -156,6 +157,12 @@ std::string trainer_typed(const Typed& typed) {
   return "megatron";
 }
 
+// "megatron plan.json".
+std::string trainer_called_as_verb(const Typed& typed) {
+  const std::string trainer = trainer_called(typed.verb);
+  return find_trainer(trainer) == nullptr ? "deepspeed" : trainer;
+}
+
 // The plan that is exported afterwards is one that its trainer can run.
 std::string command_for_trainer(const Typed& typed) {
   Arguments words = with_taken("plan", {first_or(typed.files.models, "config.json")}, typed.words);
@@ -171,9 +178,11 @@ std::string put_for(std::string_view place, const Typed& typed) {
   if (place == "script") return first_or(typed.files.scripts, "train.sh");
   if (place == "job") return first_or(typed.files.jobs, "job.json");
   if (place == "time") return time_typed(typed.words);
-  if (place == "trainer") {
-    const std::string trainer = trainer_called(typed.verb);
-    return find_trainer(trainer) == nullptr ? "deepspeed" : trainer;
+  if (place == "trainer") return trainer_called_as_verb(typed);
+  if (place == "exporting to the trainer") {
+    Arguments words{first_or(typed.files.plans, "plan.json"), "--to",
+                    trainer_called_as_verb(typed)};
+    return whole_command("export", with_taken("export", std::move(words), typed.words));
   }
   if (place == "drawing") {
     Arguments words = with_taken("trace", {first_or(typed.files.plans, "plan.json")}, typed.words);
@@ -279,7 +288,7 @@ std::string help_for_word(const std::string& word, const Typed& typed) {
     // A script is judged, whatever was to be done with it.
     const bool is_script = typed.files.plans.empty() && !typed.files.scripts.empty();
     if (!has(idea.typed, word)) continue;
-    const bool starts = &idea == &kSentences.front();
+    const bool starts = &idea - kSentences.data() < kIdeasOfStart;
     return starts && is_script ? "nothing is started here; " + help_for_files("train", typed.words)
                                : said_of(idea, typed);
   }
@@ -447,6 +456,9 @@ std::string help_for_verb(const Arguments& arguments, const std::vector<std::str
   if (has(kVague, word)) return help_for_vague(typed);
   const bool is_question = has(kAsking.typed, word);
   if (std::string help = is_question ? help_for_asked_model(typed) : ""; !help.empty()) return help;
+  if (std::string help = help_for_value_as_verb(first, rest); !help.empty()) return help;
+  const std::string told = idea_of(kSentences, word) == nullptr ? verb_of_options(rest) : "";
+  if (!told.empty()) return fmt::format("did you mean '{}'?", told);
   for (const std::string& stem : stems_of(word)) {  // "plans config.json"
     if (!rest.empty() && is_verb(known, stem)) return fmt::format("did you mean '{}'?", stem);
   }

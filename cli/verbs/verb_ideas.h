@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <string_view>
 
 namespace penstock {
@@ -105,6 +106,8 @@ inline constexpr std::array kThings{
          "{reporting} shows it"},
 };
 
+// The first of them are about what is started.
+inline constexpr std::ptrdiff_t kIdeasOfStart = 2;
 inline constexpr std::array kSentences{
     Idea{{"launch", "run", "start", "execute", "submit", "deploy", "apply", "use", "operate",
           "follow", "go"},
@@ -117,8 +120,28 @@ inline constexpr std::array kSentences{
          "nothing is started before there is a plan: {planning for a trainer} -o plan.json; then "
          "penstock export plan.json --to {its trainer} -o job writes the files that start it",
          "did you mean 'manage'? write penstock manage {job}"},
+    Idea{{"finetune", "fine-tune", "sft", "pretrain", "pretraining", "pre-train", "posttrain",
+          "midtrain", "instruct"},
+         "did you mean 'plan'? write {planning}: fine-tuning of all parameters is planned as "
+         "pretraining is (LoRA and other adapters are not modelled); penstock train runs a plan "
+         "here",
+         "penstock starts nothing on other machines: {exporting} writes the files that start a "
+         "trainer (run.sh, job.sbatch, sky.yaml), {training} trains here",
+         "did you mean 'plan'? write {planning}: fine-tuning of all parameters is planned as "
+         "pretraining is (LoRA and other adapters are not modelled)"},
+    Idea{{"lora", "qlora", "peft", "adapter", "dora"},
+         "adapters are not modelled, all parameters are trained, which takes more time and memory: "
+         "{planning}"},
+    Idea{{"rlhf", "dpo", "ppo", "grpo", "rl", "reward", "distill", "distillation", "align",
+          "alignment", "kto", "orpo"},
+         "steps of one model are planned, forward, backward and update: {planning} plans those of "
+         "the model that is trained; generation and further models beside it are not modelled"},
+    Idea{{"inference", "serving", "infer", "generate-text", "decode", "chat", "prefill", "vllm"},
+         "only training is planned, forward, backward and update of one model: {planning} "
+         "(generation and serving are not modelled)",
+         "only training is planned, and that is a plan of it: {explaining} says what limits it"},
     Idea{{"plot", "draw", "figure", "picture", "svg", "png", "gantt", "timeline", "image", "render",
-          "perfetto", "chart", "graph"},
+          "perfetto", "chart", "graph", "chrome"},
          "did you mean 'trace' (a step) or 'report' (a page)? {drawing} draws a step, penstock "
          "report {plan} -o report.html makes a page of the plan"},
     Idea{{"diff", "difference", "delta"},
@@ -193,15 +216,13 @@ inline constexpr std::array kSentences{
          "penstock starts no script: penstock check {script} judges one, penstock export "
          "{plan} --to megatron -o job writes one, penstock train {plan} --data FILE "
          "trains here"},
-    Idea{{"deepspeed", "megatron", "torchtitan", "nemo", "pretrain", "lightning", "colossalai",
-          "fsdp", "pytorch", "torchtune"},
+    Idea{{"deepspeed", "megatron", "torchtitan", "nemo", "lightning", "colossalai", "fsdp",
+          "pytorch", "torchtune"},
          "the trainer is named to a verb: penstock plan {model} ... --for {trainer}, "
          "penstock export {plan} --to {trainer} -o job; penstock check {script} judges a "
-         "launch file"},
+         "launch file",
+         "the trainer is named to a verb: {exporting to the trainer}"},
     kAsking,
-    Idea{{"inference", "serving", "generate-text", "finetune", "lora"},
-         "training steps of all parameters are planned: forward, backward and update of one "
-         "model"},
 };
 
 // They say nothing of what is to be shown.

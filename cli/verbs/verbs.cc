@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -16,11 +17,13 @@
 #include "cli/io/near_files.h"
 #include "cli/io/shell_word.h"
 #include "cli/options/able_verbs.h"
+#include "cli/options/field_words.h"
 #include "cli/options/files_of_verb.h"
 #include "cli/options/parse.h"
 #include "cli/options/typed_files.h"
 #include "cli/options/whole_command.h"
 #include "cli/verbs/refusal_of.h"
+#include "cli/verbs/told_verb.h"
 #include "cli/verbs/verb_called.h"
 #include "core/files/plan_format.h"
 #include "core/values/error.h"
@@ -182,14 +185,44 @@ std::string command_without_verb(const Arguments& arguments) {
   return "";
 }
 
-// "why plan.json TP=8": choices have an option.
+// "--pp 8" and "--tp=8" as a choice of a plan: the pair, and how many words it took; else empty.
+std::pair<std::string, std::size_t> choice_at(const Arguments& words, std::size_t at) {
+  const std::string& word = words[at];
+  const std::size_t dashes = word.find_first_not_of('-');
+  if (dashes == std::string::npos) return {"", 1};
+  if (dashes == 0) {
+    const bool is_pair = word.find('=') != std::string::npos;
+    return {is_pair ? word : pair_called(word), 1};
+  }
+  const std::size_t equals = word.find('=');
+  const std::string key = key_called(word.substr(0, equals).substr(dashes));
+  const bool is_apart = equals == std::string::npos;
+  if (key.empty() || (is_apart && at + 1 == words.size())) return {"", 1};
+  return {field_word(key) + '=' + (is_apart ? words[at + 1] : word.substr(equals + 1)),
+          is_apart ? 2 : 1};
+}
+
+// "why plan.json TP=8", "whynot plan.json zb-h1", "why-not PP=8 plan.json": choices have an option.
 Arguments with_choices(const std::string& verb, const Arguments& rest) {
-  if (verb != "explain" || rest.size() < 2) return rest;
-  const Arguments pairs(rest.begin() + 1, rest.end());
-  const bool are_pairs = std::all_of(pairs.begin(), pairs.end(), [](const std::string& word) {
-    return word.find('=') != std::string::npos && !word.starts_with('-');
+  const bool is_said = std::any_of(rest.begin(), rest.end(), [](const std::string& word) {
+    return word.starts_with("--why") || word.starts_with("--book");
   });
-  return are_pairs ? Arguments{rest[0], "--why-not", joined(pairs, ",")} : rest;
+  if (verb != "explain" || is_said) return rest;
+  Arguments pairs, others;
+  for (std::size_t i = 0; i < rest.size();) {
+    const bool is_file = role_of(rest[i]) != FileRole::kNone;
+    const auto [pair, words] =
+        is_file ? std::pair(std::string(), std::size_t{1}) : choice_at(rest, i);
+    if (pair.empty()) {
+      others.push_back(rest[i]);
+    } else {
+      pairs.push_back(pair);
+    }
+    i += words;
+  }
+  if (pairs.empty() || others.empty()) return rest;
+  others.insert(others.begin() + 1, {"--why-not", joined(pairs, ",")});
+  return others;
 }
 
 // "--Device h100-sxm": every option is written in small letters.
@@ -249,8 +282,9 @@ std::string with_command(const std::string& help, const Arguments& arguments) {
   const std::string verb = help.substr(begin, end - begin);
   if (find_verb(verb) == nullptr) return help;
   if (arguments.size() < 2) return help + " for example " + whole_command(verb, {});
-  const Arguments rest = with_shipped_files(
-      with_small_names(with_choices(verb, {arguments.begin() + 1, arguments.end()})));
+  const Arguments rest = with_flag_called(arguments[0], verb,
+                                          with_shipped_files(with_small_names(with_choices(
+                                              verb, {arguments.begin() + 1, arguments.end()}))));
   if (std::string other = help_for_files(verb, rest); !other.empty()) return help + ' ' + other;
   if (std::string placed = placed_command(verb, rest); !placed.empty()) return help + ' ' + placed;
   const std::string own = help_of_refusal(verb, rest);

@@ -51,8 +51,9 @@ TEST_CASE("what trainers put around a word is taken off") {
 TEST_CASE("a number of experts is of the model, and no degree") {
   CHECK(in_own_options({"--expert-parallel-size", "8"}, kPlan) == Arguments{"--pin", "EP=8"});
   for (const auto* known : {&kPlan, &kPredict}) {
-    CHECK(refusal({"--num-experts", "8"}, *known).find("the shape of the model is in its") !=
-          std::string::npos);
+    CHECK(
+        refusal({"--num-experts", "8"}, *known).find("experts stand in the model's config.json") !=
+        std::string::npos);
   }
 }
 

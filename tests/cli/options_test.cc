@@ -96,7 +96,7 @@ TEST_CASE("what was typed twice or apart is answered by one word to write") {
   CHECK(message({"c.json", "tp=8", "pp=4", "gpus=64"}).find("write --pin TP=8,PP=4 --gpus 64") !=
         std::string::npos);
   CHECK(message({"c.json", "--pipline-stages", "4"}) ==
-        "unknown option '--pipline-stages'\nhelp: did you mean --pin PP=N?");
+        "unknown option '--pipline-stages'\nhelp: did you mean --pin PP=4?");
 }
 
 TEST_CASE("a first word that is none of its choices is why a later one is missing") {

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "cli/options/number_spellings.h"
 #include "cli/options/pasted_pairs.h"
 #include "cli/options/trainer_called.h"
 #include "tests/core/messages.h"
@@ -15,8 +16,10 @@ TEST_CASE("whole numbers are read whole") {
   const auto message = [](const char* text) {
     return message_of([text] { parse_int("-P", text, 1, 100); });
   };
-  CHECK(message("8x") ==
-        "-P: '8x' is not a whole number\nhelp: give a whole number, from 1 to 100");
+  CHECK(message("8x") == "-P: '8x' is not a whole number\nhelp: write 8");
+  CHECK(message("=8") == "-P: '=8' begins with a sign\nhelp: write -P 8");
+  CHECK(message("x8") ==
+        "-P: 'x8' is not a whole number\nhelp: give a whole number, from 1 to 100");
   CHECK(message("-1") == "-P: '-1' is too small\nhelp: give a whole number, from 1 to 100");
   CHECK(message("101") == "-P: '101' is too large\nhelp: give a whole number, from 1 to 100");
   CHECK(message("99999999999999999999") ==
@@ -24,6 +27,19 @@ TEST_CASE("whole numbers are read whole") {
   for (const char* text : {"", " 8", "8 ", "+8", "0x8", "1e3", "8.0"}) {
     CHECK_MESSAGE(message(text).find("is not a whole number") != std::string::npos, text);
   }
+}
+
+TEST_CASE("letters behind a number are a slip") {
+  CHECK(before_slip("128kk") == "128k");
+  CHECK(before_slip("512s") == "512");
+  CHECK(before_slip("k128").empty());
+  CHECK(before_slip("8k4").empty());
+}
+
+TEST_CASE("a range in steps is a list") {
+  CHECK(values_in_steps("8:32", "8") == "8,16,24,32");
+  CHECK(values_in_steps("8..20", "8") == "8,16");
+  CHECK(values_in_steps("8:32", "0").empty());
 }
 
 TEST_CASE("numbers are finite and in range") {
