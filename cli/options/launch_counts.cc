@@ -133,7 +133,7 @@ class Counts {
   [[nodiscard]] std::vector<CountsMeant> meant() const {
     std::vector<CountsMeant> out;
     if (asked_.has("--gpus")) add_nodes(out);
-    if (asked_.has("--gpus") && !asked_.has("--layout") && nodes_.empty()) add_one_node(out);
+    if (asked_.has("--gpus") && !asked_.has("--layout") && !has_nodes_) add_one_node(out);
     if (asked_.has("--gpus") && out.empty() && !gpus_ && nodes_.empty()) add_tasks(out);
     const bool is_alone = nodes_.size() == 1 && nodes_[0].name == "-N" && per_node_.empty();
     if (is_alone && asked_.has("--nodes") && asked_.has("--gpus")) {
@@ -230,6 +230,7 @@ class Counts {
     if (!asked_.has(name) && word == "gpus-per-task") {
       of_task_ = {name, number_in(value, false).value_or(0)};
     }
+    has_nodes_ = has_nodes_ || is_nodes(name, word);  // also "1:4" of them
     const auto number = number_in(value, rank > 0);
     if (!number) return;
     if (name == "-b" && !asked_.has(name)) letter_b_ = *number;
@@ -389,7 +390,7 @@ class Counts {
   std::int64_t letter_b_ = 0;
   std::optional<Count> of_one_, accumulation_;
   std::optional<std::int64_t> gpus_;
-  bool has_cluster_ = false, has_device_ = false, is_split_ = false;
+  bool has_cluster_ = false, has_device_ = false, has_nodes_ = false, is_split_ = false;
   Count tasks_{"", 0}, of_task_{"", 0};
   std::string device_of_node_;                              // "h100" of "gpu:h100:8"
   std::vector<std::pair<std::string, std::string>> typed_;  // options and what stands behind them

@@ -99,6 +99,27 @@ void refuse_commas(const std::string& typed, const std::string& name, const Plan
              "write " + measured_option(name, plain));
 }
 
+// A log that counts milliseconds, read as seconds, or the other way about: no run takes a hundred
+// times as long as its estimate, and none a hundredth of it.
+void refuse_other_unit(const std::string& typed, const MeasuredRun& run, const PlanInputs& inputs) {
+  constexpr double kMostTimes = 100.0;
+  const Duration estimate = evaluate(inputs, run.plan).evaluation.step_time;
+  if (estimate <= Duration{}) return;
+  const double times =
+      static_cast<double>(run.step_time.count()) / static_cast<double>(estimate.count());
+  if (times < kMostTimes && times > 1.0 / kMostTimes) return;
+  const std::string number = typed.substr(0, typed.find_first_not_of("0123456789.,eE+-"));
+  const bool is_long = times > 1.0;
+  bad_option(kMeasured,
+             fmt::format("'{}' is {} the estimate of {}", typed.substr(0, 60),
+                         is_long ? fmt::format("{:.0f} times", times)
+                                 : fmt::format("a {:.0f}th part of", 1.0 / times),
+                         to_text(estimate)),
+             fmt::format("write {}{} if that is its unit; else device, layout and batch are not "
+                         "those of the run",
+                         number, is_long ? "ms" : "s"));
+}
+
 MeasuredRun parse_run(const std::string& text, const PlanInputs& inputs,
                       const MeasuredDefaults& defaults) {
   const std::string typed = layout_of_run(text);  // empty: the time alone
@@ -115,6 +136,7 @@ MeasuredRun parse_run(const std::string& text, const PlanInputs& inputs,
   run.step_time = step_time_of(measured.substr(0, comma), typed, run.plan);
   if (run.step_time <= Duration{})
     bad_option(kMeasured, "a step takes no time", "give it in s or ms");
+  refuse_other_unit(measured.substr(0, comma), run, inputs);
   if (comma != std::string::npos) read_memory(measured.substr(comma + 1), run);
   return run;
 }

@@ -120,7 +120,16 @@ constexpr std::array kOnSearches{
            "links are in the cluster file: --cluster FILE; compare --vary bandwidth=0.5,1,2 asks "
            "what if (factors)",
            "--cluster"},
-    Remark{{"efficiency", "mfu", "target-mfu", "utilization", "measured-time", "step-time"},
+    Remark{{"target-mfu", "mfu-target", "goal", "desired-mfu", "target-throughput",
+            "target-tokens-per-second"},
+           "leave it out: nothing is aimed at; the fastest plan is searched, and printed with its "
+           "MFU and tokens/s",
+           "--every-candidate"},
+    Remark{{"why-not", "whynot", "why-isnt"},
+           "a plan is asked why it is not another one: add -o plan.json, then penstock explain "
+           "plan.json --why-not TP=8,PP=4",
+           "--every-candidate"},
+    Remark{{"efficiency", "mfu", "utilization", "measured-time", "step-time"},
            "tell a step that you measured: --measured \"TP=4 PP=4 mbs=1 gbs=128: 14.66s\"; all "
            "times are fitted to it",
            "--measured"},

@@ -14,6 +14,7 @@
 #include "cli/options/is_among.h"
 #include "cli/options/launch_counts.h"
 #include "cli/options/option_aliases.h"
+#include "cli/options/parse.h"
 #include "cli/options/parted_value.h"
 #include "cli/options/pasted_pairs.h"
 #include "cli/options/placed_words.h"
@@ -146,6 +147,17 @@ std::string help_for_varied_degrees(const Arguments& left) {
   return varied.empty() || left.size() % 2 != 0 ? "" : "write " + joined(varied, " ");
 }
 
+// "why is TP 1 better than TP 8" asks about the last.
+std::string with_last_of_each(std::string_view pairs) {
+  Arguments last;
+  for (const std::string& pair : parse_list("--why-not", pairs)) {
+    const std::string key = pair.substr(0, pair.find('=') + 1);
+    std::erase_if(last, [&key](const std::string& other) { return other.starts_with(key); });
+    last.push_back(pair);
+  }
+  return joined(last, ",");
+}
+
 }  // namespace
 
 std::string help_for_assignment(const SurplusWord& surplus) {
@@ -166,7 +178,7 @@ std::string help_for_degrees(const SurplusWord& surplus) {
   if (listed.find(",gbs=") != std::string::npos || listed.find(",M=") != std::string::npos) {
     return "";
   }
-  if (surplus.has("--why-not")) return "write --why-not " + pairs;
+  if (surplus.has("--why-not")) return "write --why-not " + with_last_of_each(pairs);
   if (!surplus.has("--layout")) return "";
   std::replace(pairs.begin(), pairs.end(), ',', ' ');
   return fmt::format("write --layout \"{}\"", pairs);

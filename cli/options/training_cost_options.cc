@@ -190,14 +190,14 @@ std::int64_t parse_tokens(const std::string& option, const std::string& text) {
   if (is_power) zeros = exponent;
   const std::size_t digits = is_power ? e : text.size() - (zeros > 0 ? 1 : 0);
   const auto tokens = whole(std::string_view(text).substr(0, digits), zeros);
-  if (const std::string plain = tokens ? "" : plain_tokens(text); !plain.empty()) {
+  std::string plain = tokens ? "" : plain_tokens(text);
+  const std::string meant = tokens ? "" : before_slip(text);  // "15TT"
+  if (meant.find_first_not_of("0123456789.") != std::string::npos && plain.empty()) {
+    plain = plain_tokens(meant + ' ');
+  }
+  if (!plain.empty()) {
     bad_option(option, fmt::format("'{}' is not a number of tokens", text.substr(0, 60)),
                "write " + plain);
-  }
-  const std::string meant = tokens ? "" : before_slip(text);  // "15TT"
-  if (meant.find_first_not_of("0123456789.") != std::string::npos) {
-    bad_option(option, fmt::format("'{}' is not a number of tokens", text.substr(0, 60)),
-               "write " + plain_tokens(meant + ' '));
   }
   if (!tokens || *tokens == 0) {
     bad_option(option, fmt::format("'{}' is not a number of tokens", text.substr(0, 60)),

@@ -1,12 +1,14 @@
 #include "cli/reports/remarks_on_layout.h"
 
 #include <cstdint>
+#include <optional>
 
 #include <fmt/format.h>
 
 #include "cli/io/shell_word.h"
 #include "cli/options/device_called.h"
 #include "cli/options/parse.h"
+#include "cli/reports/layers_by_stage.h"
 #include "cli/reports/remarks_on_question.h"
 
 namespace penstock {
@@ -17,6 +19,23 @@ std::string uneven_words(const Plan& plan) {
   if (plan.is_mixed() || !plan.has_even_batch() || has_equal_micro_batches(plan)) return "";
   return remark_of_uneven_batch(plan.global_batch, "DP x mbs",
                                 std::int64_t{plan.data} * plan.micro_batch_size);
+}
+
+// Most trainers give every stage as many layers unless they are told.
+std::string uneven_layers_words(const Layout& layout, const Plan& plan,
+                                const ModelProfile& profile) {
+  const bool is_default = layout.cuts.empty() && layout.default_cuts == DefaultCuts::kEqualLayers;
+  const auto layers = is_default ? layers_by_stage(plan, profile) : std::nullopt;
+  if (!layers || layers->are_even()) return "";
+  const int stages = plan.stages_per_copy();
+  int below = stages, above = stages;
+  while (layers->all % below != 0) --below;
+  while (above < layers->all && layers->all % above != 0) ++above;
+  return fmt::format(
+      "note: {} layers are no multiple of {} = {}: stages have {} to {}, which Megatron-LM refuses "
+      "unless --pipeline-model-parallel-layout says it; {} or {} stages divide them\n",
+      layers->all, plan.chunks > 1 ? "PP x VP" : "PP", stages, layers->fewest, layers->most, below,
+      above);
 }
 
 // The tokens of a sample are what a step takes most of.
@@ -60,12 +79,12 @@ std::string remark_of_gpus(const SearchOptions& given, const Layout& layout, con
 }  // namespace
 
 std::string remarks_on_layout(const SearchOptions& given, const Layout& layout, const Plan& plan,
-                              bool is_estimated) {
+                              const ModelProfile& profile, bool is_estimated) {
   const bool is_named = given.device && !given.cluster;
   return (is_named ? remark_of_device(*given.device) : "") +
          (is_estimated ? remark_of_length(given, layout, plan) : "") +
          remark_of_layout(given, layout, plan) + remark_of_gpus(given, layout, plan) +
-         uneven_words(plan);
+         uneven_words(plan) + uneven_layers_words(layout, plan, profile);
 }
 
 }  // namespace penstock

@@ -119,13 +119,18 @@ std::string keys_apart(const std::string& text) {
     if (part.empty()) continue;
     const std::size_t equals = part.find('=');
     const bool is_key = equals != std::string::npos && equals > 0 && part.find('/') > equals;
-    if (is_key || options.empty()) {
+    const bool is_same =
+        is_key && !options.empty() && options.back().starts_with(part.substr(0, equals + 1));
+    if (is_same) {
+      options.back() += ',' + part.substr(equals + 1);
+    } else if (is_key || options.empty()) {
       options.push_back(part);
     } else {
       options.back() += (options.back().ends_with('=') ? "" : ",") + part;
     }
   }
-  return options.size() < 2 ? "" : "--vary " + joined(options, " --vary ");
+  const bool is_one = options.size() < 2 && std::count(text.begin(), text.end(), '=') < 2;
+  return is_one ? "" : "--vary " + joined(options, " --vary ");
 }
 
 // What to try, as "write --vary schedule=1f1b,zb-h1": a few values, or how numbers are listed.
@@ -257,7 +262,9 @@ std::vector<Axis> axes_of(const std::vector<std::string>& vary, const SearchOpti
                                                       : "write for example --vary mbs=1,2,4");
     }
     if (const std::string several = keys_apart(text); !several.empty()) {
-      bad_option("--vary", fmt::format("'{}' holds several", text), "each has its own: " + several);
+      const bool is_list = several.find(" --vary ") == std::string::npos;
+      bad_option("--vary", fmt::format("'{}' holds several", text),
+                 (is_list ? "the values of a key are one list: " : "each has its own: ") + several);
     }
     std::string values = text.substr(equals + 1);
     std::erase(values, ' ');  // "TP=1, 2"
@@ -269,7 +276,7 @@ std::vector<Axis> axes_of(const std::vector<std::string>& vary, const SearchOpti
     Axis axis{key, parse_list("--vary", values)};
     for (const Axis& other : axes) {
       if (other.key == axis.key) {
-        bad_option("--vary", fmt::format("{} is varied twice", axis.key),
+        bad_option("--vary", fmt::format("{} is varied twice", field_word(axis.key)),
                    "list its values in one option: " + with_value(other, text.substr(equals + 1)));
       }
     }

@@ -26,6 +26,7 @@
 #include "cli/options/wrong_values.h"
 #include "cli/reports/known_host.h"
 #include "cli/reports/large_plans.h"
+#include "cli/reports/layers_by_stage.h"
 #include "cli/reports/remarks_on_layout.h"
 #include "cli/verbs/verbs.h"
 #include "core/files/batch_file.h"
@@ -146,12 +147,30 @@ std::string help_for_devices(const Plan& plan, int there) {
                      count_of(plan.devices(), "GPU"));
 }
 
-// Why TP cannot be more or other than the degrees that are there.
+// Of an estimate: the heads that TP divides; 0 of a profile.
+int heads_of(const Question& question) {
+  return question.estimated ? question.estimated->model.heads : 0;
+}
+
+std::string why_no_tensor(const Question& question, int tensor, const std::vector<int>& degrees) {
+  const int heads = heads_of(question);
+  if (heads > 0 && heads % tensor != 0) {
+    return fmt::format("TP = {} does not divide the {} attention heads of {}", tensor, heads,
+                       question.profile.value.name);
+  }
+  return fmt::format("TP = {}: {} has times for TP = {} only", tensor, question.profile.value.name,
+                     fmt::join(degrees, ", "));
+}
+
+// The nearest that can be instead.
 std::string help_for_tensor(const Question& question, int tensor) {
-  const int heads = question.estimated ? question.estimated->model.heads : 0;
-  return heads > 0 && heads % tensor != 0
-             ? fmt::format("write one of these: TP divides the {} attention heads", heads)
-             : "write one of these: TP lies within a node";
+  const int heads = heads_of(question);
+  if (heads == 0 || heads % tensor == 0) return "write one of these: TP lies within a node";
+  int below = tensor, above = tensor;
+  while (heads % below != 0) --below;
+  while (above < heads && heads % above != 0) ++above;
+  return above <= heads ? fmt::format("write TP={} or TP={}", below, above)
+                        : fmt::format("write TP={}", below);
 }
 
 // What no measurement or cluster of one type can answer, in the words of the layout.
@@ -166,21 +185,28 @@ void refuse_impossible(const Plan& plan, const Question& question) {
   }
   const auto degrees = measured_tensor_degrees(question.profile.value, plan.device);
   if (degrees.empty() || std::binary_search(degrees.begin(), degrees.end(), plan.tensor)) return;
-  bad_option(kLayout,
-             fmt::format("TP = {}: {} has times for TP = {} only", plan.tensor,
-                         question.profile.value.name, fmt::join(degrees, ", ")),
+  bad_option(kLayout, why_no_tensor(question, plan.tensor, degrees),
              help_for_tensor(question, plan.tensor));
 }
 
-// EP of a model whose layers are dense.
+// EP of a model whose layers are dense, or have fewer experts.
 void refuse_experts(const Layout& layout, const Question& question) {
-  const bool is_asked = layout.expert.value_or(1) > 1 || layout.expert_tensor.value_or(1) > 1;
-  if (!is_asked || has_experts(question.profile.value)) return;
+  const int ranks = layout.expert.value_or(1);
+  const std::string& model = question.profile.value.name;
+  if (ranks <= 1 && layout.expert_tensor.value_or(1) <= 1) return;
+  if (!has_experts(question.profile.value)) {
+    bad_option(kLayout, fmt::format("EP = {}, but {} has no experts", ranks, model),
+               "leave EP out: it divides the experts of a mixture-of-experts model; TP, PP and DP "
+               "divide this one");
+  }
+  const Architecture* known = question.estimated ? &question.estimated->model : nullptr;
+  const int experts = known != nullptr && known->experts ? known->experts->count : 0;
+  if (experts == 0 || experts % ranks == 0) return;
+  int below = std::min(ranks, experts);
+  while (experts % below != 0) --below;
   bad_option(kLayout,
-             fmt::format("EP = {}, but {} has no experts", layout.expert.value_or(1),
-                         question.profile.value.name),
-             "leave EP out: it divides the experts of a mixture-of-experts model; TP, PP and DP "
-             "divide this one");
+             fmt::format("EP = {} does not divide the {} experts of {}", ranks, experts, model),
+             fmt::format("write EP={}, or another number that divides them", below));
 }
 
 // Of the layout, and of the runs that the estimate is fitted to.
@@ -253,13 +279,16 @@ PlanFile file_of(const Question& question, const EvaluatedPlan& evaluated) {
   return file;
 }
 
-std::string cuts_words(const Layout& layout) {
+std::string cuts_words(const Layout& layout, const Plan& plan, const ModelProfile& profile) {
   if (!layout.cuts.empty()) return "Cuts are those that were given.";
-  return layout.default_cuts == DefaultCuts::kSearched
-             ? "Cuts were chosen by times and memory."
-             : "Cuts give every stage as many layers; the embedding is on the first stage, norm "
-               "and "
-               "head are on the last.";
+  if (layout.default_cuts == DefaultCuts::kSearched) return "Cuts were chosen by times and memory.";
+  const auto layers = layers_by_stage(plan, profile);
+  const std::string numbers =
+      !layers || layers->are_even()
+          ? "every stage as many layers"
+          : fmt::format("stages {} to {} layers", layers->fewest, layers->most);
+  return fmt::format(
+      "Cuts give {}; the embedding is on the first stage, norm and head are on the last.", numbers);
 }
 
 std::string risk_words(const Question& question, const EvaluatedPlan& evaluated) {
@@ -292,7 +321,7 @@ std::string verdict_of(const Asked& asked, const Layout& layout, const Evaluated
          (doubts.empty() ? "" : wrapped(doubts, screen.width(), "", "")) + '\n' +
          wrapped(std::string("Nothing was searched") +
                      (evaluated.why_not ? "; penstock plan finds what fits. " : ". ") +
-                     cuts_words(layout) + counted,
+                     cuts_words(layout, evaluated.plan, asked.question.profile.value) + counted,
                  screen.width(), "", "");
 }
 
@@ -461,7 +490,8 @@ Answer run_predict(const Arguments& arguments, Screen screen) {
   if (output) report += fmt::format("\n{} holds it; next: penstock explain {}\n", *output, *output);
   Answer answer = report_answer(report, exit);
   const bool is_estimated = asked.question.estimated.has_value();
-  answer.remark = remarks_on_layout(given, layout, asked.plan, is_estimated);
+  answer.remark =
+      remarks_on_layout(given, layout, asked.plan, asked.question.profile.value, is_estimated);
   return answer;
 }
 

@@ -30,7 +30,7 @@ inline constexpr std::array kOtherNames{
         {"visualize", "open", "html", "page", "dashboard", "web", "gui", "ui", "viewer", "browse"},
         "report"},
     NameOfVerb{{"why", "whynot", "why-not", "analyze", "analysis", "summarize", "bottleneck",
-                "diagnose", "advise", "debug", "slow", "understand", "troubleshoot", "interpret"},
+                "diagnose", "advise", "debug", "understand", "troubleshoot", "interpret"},
                "explain"},
     NameOfVerb{{"convert", "save", "emit", "translate", "to-megatron", "slurm", "sbatch"},
                "export"},
@@ -96,6 +96,10 @@ inline constexpr std::array kThings{
           "bjobs", "htop", "bqueues"},
          "no queue is kept: penstock manage {job} keeps one job running, and penstock status {job} "
          "shows its machines, its speed and the last decisions"},
+    Idea{{"straggler", "stragglers", "slow", "slow-gpu", "slow-gpus", "slow-ranks", "slow-nodes",
+          "slowest"},
+         "{validating} --slow-ranks names the ranks that are slower than the others in that log; "
+         "penstock train --slow-ranks watches a run"},
     Idea{{"log", "logs", "parse-log", "tail"},
          "{validating} compares the log of a run with its plan; penstock status {job} shows a "
          "managed job"},
