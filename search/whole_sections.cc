@@ -32,8 +32,9 @@ std::int64_t median(std::vector<std::int64_t> values) {
 // Of the n shortest of some sections.
 std::vector<std::int64_t> sums_of_shortest(const std::vector<std::int64_t>& works,
                                            const std::vector<std::size_t>& sections) {
-  std::vector<std::int64_t> sums{0};
-  for (const std::size_t section : sections) sums.push_back(works[section]);
+  std::vector<std::int64_t> sums(sections.size() + 1);
+  std::transform(sections.begin(), sections.end(), sums.begin() + 1,
+                 [&works](std::size_t section) { return works[section]; });
   std::sort(sums.begin() + 1, sums.end());
   std::partial_sum(sums.begin(), sums.end(), sums.begin());
   return sums;
@@ -50,6 +51,7 @@ struct OneMore {
 
 WholeSections::WholeSections(const std::vector<const SectionSums*>& types, BackwardKind backward) {
   std::vector<std::vector<std::int64_t>> works;
+  works.reserve(types.size());
   for (const SectionSums* type : types) works.push_back(differences(type->work_of(backward)));
   const std::int64_t middle = median(works.front());
   for (const std::int64_t shortest : {middle / 2, middle - middle / 16}) {

@@ -102,7 +102,7 @@ std::string command_of_book(Arguments words) {
   }
   book.insert(book.end(), {"-o", "book.json"});
   if (role_of(model) == FileRole::kPlan) {  // for other numbers of GPUs, of what it was made from
-    const std::string command = command_for_its_model("plan", book);
+    std::string command = command_for_its_model("plan", book);
     if (!command.empty()) return command;
     book.front() = "config.json";
   }

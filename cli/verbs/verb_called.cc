@@ -215,7 +215,7 @@ std::string put_for(std::string_view place, const Typed& typed) {
   if (place == "planning for gpus") {
     const std::string gpus = number_typed(typed.words);
     const Arguments& plans = typed.files.plans;
-    const std::string command =
+    std::string command =
         plans.empty() ? "" : command_for_its_model("plan", {plans[0], "--gpus", gpus});
     if (!command.empty()) return command;
     return whole_command("plan", {first_or(typed.files.models, "config.json"), "--gpus", gpus});
