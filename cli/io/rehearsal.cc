@@ -7,8 +7,10 @@ thread_local bool is_rehearsing = false;
 
 }  // namespace
 
-Rehearsal::Rehearsal() : was_rehearsing_(is_rehearsing) { is_rehearsing = true; }
-Rehearsal::~Rehearsal() { is_rehearsing = was_rehearsing_; }
+Rehearsal::Rehearsal() { is_rehearsing = true; }
+Rehearsal::~Rehearsal() { is_rehearsing = false; }
+
+bool is_rehearsal() { return is_rehearsing; }
 
 void work_begins() {
   if (is_rehearsing) throw NothingToRefuse{};

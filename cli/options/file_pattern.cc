@@ -29,20 +29,29 @@ bool is_pattern(const std::string& word) {
   return is_name && word.find_first_of("*?") != std::string::npos && !is_there(word);
 }
 
-// '*' is any letters, '?' is one.
+// '*' is any letters, '?' is one. Where the rest does not match, the last '*' takes one letter
+// more.
 bool is_called(std::string_view name, std::string_view pattern) {
-  if (pattern.empty()) return name.empty();
-  if (pattern.front() == '*') {
-    return is_called(name, pattern.substr(1)) ||
-           (!name.empty() && is_called(name.substr(1), pattern));
+  std::size_t n = 0, p = 0, star = std::string_view::npos, taken = 0;
+  while (n < name.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      taken = n;
+    } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == name[n])) {
+      ++p;
+      ++n;
+    } else if (star != std::string_view::npos) {
+      p = star + 1;
+      n = ++taken;
+    } else {
+      return false;
+    }
   }
-  return !name.empty() && (pattern.front() == '?' || pattern.front() == name.front()) &&
-         is_called(name.substr(1), pattern.substr(1));
+  return pattern.find_first_not_of('*', p) == std::string_view::npos;
 }
 
 // Of one folder: a pattern of folders is not followed.
 Arguments files_called(const std::string& pattern) {
-  constexpr std::size_t kLongest = 80;
   constexpr int kMostLooked = 10'000;
   const fs::path path(pattern);
   const std::string name = path.filename().string();
@@ -52,7 +61,7 @@ Arguments files_called(const std::string& pattern) {
   int looked = 0;
   for (fs::directory_iterator each(folder, error), end; !error && each != end;
        each.increment(error)) {
-    if (++looked > kMostLooked || name.size() > kLongest) break;
+    if (++looked > kMostLooked) break;
     const std::string own = each->path().filename().string();
     if (own.starts_with('.') || !is_called(own, name)) continue;
     found.push_back(path.has_parent_path() ? (path.parent_path() / own).string() : own);

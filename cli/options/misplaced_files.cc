@@ -122,6 +122,9 @@ bool is_refused(const std::string& verb, Arguments words) {
   return refusal_of(words).has_value();
 }
 
+// To try one takes as long as the command until its search begins.
+constexpr std::size_t kMostTried = 20;
+
 // The first of which nothing in the command would be refused, and before it one that is named in
 // many examples.
 std::string best_of(std::vector<std::string> files, const OptionTable& table,
@@ -129,6 +132,7 @@ std::string best_of(std::vector<std::string> files, const OptionTable& table,
   std::stable_partition(files.begin(), files.end(), [](const std::string& file) {
     return fs::path(file).filename() == "llama-3-8b.json";
   });
+  files.resize(std::min(files.size(), kMostTried));
   const auto best = std::find_if(files.begin(), files.end(), [&](const std::string& file) {
     return !is_refused(verb_of(table), with_file(words, folder, file));
   });
@@ -161,6 +165,7 @@ void refuse_varied_folder(const OptionTable& table, const Arguments& words,
   if (!is_folder_of_files(folder)) return;
   const std::vector<std::string> files = files_in(folder, {FileRole::kCluster});
   std::vector<std::string> taken = files;
+  taken.resize(std::min(taken.size(), kMostTried));
   std::erase_if(taken, [&](const std::string& file) {
     const Arguments one{"--vary", std::string(kCluster) + file};
     return is_refused(verb_of(table), with_instead(words, option, one));

@@ -22,7 +22,9 @@ bool can_be_tried(std::string_view verb) {
 }  // namespace
 
 std::optional<std::string> refusal_of(const Arguments& arguments) {
-  if (arguments.empty() || !can_be_tried(arguments.front())) return std::nullopt;
+  // A refusal that is rehearsed tries nothing in its turn: two patterns of twenty files each would
+  // be four hundred commands.
+  if (arguments.empty() || !can_be_tried(arguments.front()) || is_rehearsal()) return std::nullopt;
   const Rehearsal rehearsal;
   try {
     run_penstock(arguments);
