@@ -148,13 +148,17 @@ void refuse_pattern(const std::string& verb, const std::string& pattern, const A
 
 }  // namespace
 
+// Options of data take patterns themselves, as their help says: "--data 'tokens/*.bin'".
 void refuse_file_pattern(const OptionTable& table, const Arguments& words) {
   const std::string verb = verb_of(table);
-  for (const std::string& word : words) {
+  const GivenWords given = given_words(table, words);
+  for (const std::string& word : given.bare) {
     if (is_pattern(word)) refuse_pattern(verb, word, words);
   }
-  for (const GivenOption& option : given_words(table, words).options) {
-    if (is_pattern(option.value)) refuse_pattern(verb, option.value, words);
+  for (const GivenOption& option : given.options) {
+    if (option.name == "--cluster" && is_pattern(option.value)) {
+      refuse_pattern(verb, option.value, words);
+    }
   }
 }
 
