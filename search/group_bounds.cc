@@ -1,15 +1,14 @@
 // Lower bounds on the step of all candidates of a group, from the cheapest to the dearest: the mean
 // of all work over the ranks, one micro-batch's whole way there and back, what all ranks together
-// must hold and for how long, then fill and drain around a balanced bottleneck. Each holds for any
-// cuts, or for the cuts that are handed in; each is worked out once per kind of backward. Varuna's
-// last rank recomputes nothing, so its plans have bounds of their own.
+// must hold and for how long, fill and drain around whole sections, then around a balanced
+// bottleneck. Each holds for any cuts, or for the cuts that are handed in; each is worked out once
+// per kind of backward. Varuna's last rank recomputes nothing, so its plans have bounds of their
+// own.
 #include "search/group_bounds.h"
 
 #include <algorithm>
 #include <cstddef>
-#include <functional>
 #include <limits>
-#include <numeric>
 #include <vector>
 
 #include "search/group_search.h"

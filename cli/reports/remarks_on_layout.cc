@@ -1,7 +1,9 @@
 #include "cli/reports/remarks_on_layout.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include <fmt/format.h>
 
@@ -28,14 +30,14 @@ std::string uneven_layers_words(const Layout& layout, const Plan& plan,
   const auto layers = is_default ? layers_by_stage(plan, profile) : std::nullopt;
   if (!layers || layers->are_even()) return "";
   const int stages = plan.stages_per_copy();
-  int below = stages, above = stages;
+  int below = std::min(stages, layers->all), above = below;
   while (layers->all % below != 0) --below;
-  while (above < layers->all && layers->all % above != 0) ++above;
+  while (layers->all % above != 0) ++above;
   return fmt::format(
       "note: {} layers are no multiple of {} = {}: stages have {} to {}, which Megatron-LM refuses "
-      "unless --pipeline-model-parallel-layout says it; {} or {} stages divide them\n",
-      layers->all, plan.chunks > 1 ? "PP x VP" : "PP", stages, layers->fewest, layers->most, below,
-      above);
+      "unless --pipeline-model-parallel-layout says it; {} stages divide them\n",
+      layers->all, plan.chunks > 1 ? "PP x VP" : "PP", stages, layers->fewest, layers->most,
+      below == above ? std::to_string(below) : fmt::format("{} or {}", below, above));
 }
 
 // The tokens of a sample are what a step takes most of.

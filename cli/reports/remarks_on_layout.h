@@ -1,6 +1,5 @@
 // What is answered as it was asked, and may not have been meant so: a layout that leaves GPUs over,
-// says nothing but a batch, or
-// divides the batch or the layers unevenly.
+// says nothing but a batch, or divides the batch or the layers unevenly.
 #pragma once
 
 #include <string>
