@@ -181,9 +181,9 @@ std::string place_of(std::string_view found, std::string_view wanted, const std:
   if (const ShippedModels shipped =
           help.empty() && is_model ? shipped_models(path) : ShippedModels{};
       !shipped.paths.empty() && (shipped.is_it || !is_remote)) {
-    help = fmt::format("{}{} {} it; of other models download the config.json and give that file",
-                       is_hub_name || is_remote ? "nothing is fetched over the network; " : "",
-                       shipped.paths, shipped.is_it ? "describes" : "may describe");
+    help = fmt::format("{} {} it; {}of other models download the config.json and give that file",
+                       shipped.paths, shipped.is_it ? "describes" : "may describe",
+                       is_hub_name || is_remote ? "nothing is fetched over the network: " : "");
   }
   if (help.empty() && (is_hub_name || is_remote)) {
     help =

@@ -126,12 +126,13 @@ int read_samples(const std::string& text) {
   if (has_suffix) {
     const std::string plain = plain_number(text);  // "1k" may be either
     constexpr std::size_t kMostDigits = 5;
-    bad_option(kSamples, fmt::format("'{}' is not a whole number", text),
-               fmt::format("it counts samples (sequences){}; for tokens write {} {}",
-                           plain.empty() || plain.size() > kMostDigits
-                               ? ""
-                               : fmt::format(": write {} {}", kSamples, plain),
-                           kTokens, text));
+    const bool may_be_samples = !plain.empty() && plain.size() <= kMostDigits;
+    bad_option(
+        kSamples, fmt::format("'{}' is not a whole number", text),
+        may_be_samples
+            ? fmt::format("it counts samples (sequences): write {} {}; for tokens write {} {}",
+                          kSamples, plain, kTokens, text)
+            : fmt::format("write {} {}: {} counts samples (sequences)", kTokens, text, kSamples));
   }
   if (text.find_first_of("0123456789") == std::string::npos) {  // "auto", "max"
     bad_option(kSamples, fmt::format("'{}' is not a whole number", text.substr(0, 60)),

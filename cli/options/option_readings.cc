@@ -14,6 +14,7 @@
 #include "cli/options/is_among.h"
 #include "cli/options/longest_name.h"
 #include "cli/options/objective_words.h"
+#include "cli/options/option_of_value.h"
 #include "cli/options/option_remarks.h"
 #include "cli/options/option_targets.h"
 #include "cli/options/parse.h"
@@ -141,6 +142,7 @@ class Readings {
     // Of other names only those of the verb's own options: what is in the file says more.
     if (asked_.has("--pin") && is_launch_file(value_)) return add_other_names();
     add_why();
+    add_by_value();
     add_table();
     add_own_remarks();
     if (const std::string help = help_for_objective(word_, value_, asked_); !help.empty()) {
@@ -251,6 +253,23 @@ class Readings {
             return typed == word_ || content_words(typed) == words;
           });
       if (is_meant) say(kOwnRemark, with_value(remark.help, value_));
+    }
+  }
+
+  // "--strategy fsdp", "--batch 4M".
+  void add_by_value() {
+    if (value_.empty()) return;
+    const Target tokens{"--global-batch-tokens", ""};
+    const bool is_of_step =
+        is_batch(word_) && !is_of_one(word_) && word_.find("token") == word_.npos;
+    if (is_of_step && counts_tokens(value_) && asked_.has(tokens.option)) {
+      return say(kOwnRemark,
+                 fmt::format("write {} {}: no step has so many samples", tokens.option, value_));
+    }
+    if (!says_nothing_of_value(word_)) return;
+    const std::string_view option = option_of_value(value_);
+    if (!option.empty() && asked_.has(option)) {
+      say(kOwnRemark, fmt::format("write {} {}", option, value_));
     }
   }
 

@@ -63,10 +63,11 @@ std::size_t words_of_option(const Arguments& typed, std::size_t at, const Argume
   return is_among(proposed, next) || !std::filesystem::exists(next, error) ? 2 : 1;
 }
 
-// Whether all files of a command are in the other one.
+// Whether all files of a command that are there are in the other one.
 bool keeps_files(const Arguments& words, const Arguments& of) {
   return std::all_of(of.begin(), of.end(), [&](const std::string& word) {
-    return !names_file(word) || is_among(words, word);
+    std::error_code error;
+    return !names_file(word) || is_among(words, word) || !std::filesystem::exists(word, error);
   });
 }
 
@@ -102,14 +103,41 @@ void erase_option(Arguments& words, std::size_t at, const Arguments& proposed) {
   words.erase(first, first + static_cast<std::ptrdiff_t>(words_of_option(words, at, proposed)));
 }
 
+// "write 128", where the error is about the value of an option: the option with that one. Empty
+// where the help goes on, and may mean something else.
+Arguments proposed_value(std::string_view help, const std::string& option) {
+  constexpr std::string_view kWrite = "write ";
+  if (option.empty() || !help.starts_with(kWrite)) return {};
+  const std::string_view line = first_line(help.substr(kWrite.size()));
+  const std::string_view value = line.substr(0, line.find(','));
+  const bool is_word = !value.empty() && value.find_first_of(" ;'\"{<|-") == value.npos;
+  return is_word ? Arguments{option, std::string(value)} : Arguments{};
+}
+
+// "llama.json: cannot read this file": the one with which the help begins takes its place. Empty
+// where there is none.
+Arguments with_file_of_help(Arguments words, const std::string& message) {
+  const std::string_view help = help_in(message);
+  const std::string file = message.substr(0, message.find(": "));
+  const std::string instead(help.substr(0, help.find(' ')));
+  std::error_code error;
+  const bool is_file = names_file(instead) && std::filesystem::is_regular_file(instead, error);
+  const auto at = std::find(words.begin(), words.end(), file);
+  if (!is_file || at == words.end()) return {};
+  *at = instead;
+  return words;
+}
+
 // The command as its help would have it: with other options in place of the one that the error is
 // about, or without it. Empty where the help says neither. What was typed stays where the help
 // proposes it again; an example gives way.
 Arguments as_helped(Arguments words, const std::string& message, const Arguments& typed) {
   const std::string option = option_in(message);
   const std::string_view help = help_in(message);
-  const Arguments proposed = proposed_options(help);
-  const std::size_t place = option.empty() ? words.size() : place_of(words, option);
+  if (option.empty()) return with_file_of_help(std::move(words), message);
+  Arguments proposed = proposed_options(help);
+  if (proposed.empty()) proposed = proposed_value(help, option);
+  const std::size_t place = place_of(words, option);
   const bool is_left_out =
       message.starts_with("unknown option") && help.starts_with("leave it out");
   const bool says_how = !proposed.empty() || is_left_out;
@@ -159,12 +187,18 @@ class Trial {
   // help may have meant to replace.
   [[nodiscard]] std::optional<std::string> new_refusal(const Arguments& words) const {
     auto refusal = refusal_of_(words);
-    if (!refusal) return refusal;
-    const std::string_view line = first_line(*refusal);
-    const bool is_twice =
-        line.find("given twice") != line.npos || line.find("given 2 times") != line.npos;
-    if (is_twice || message_.find(line) != std::string::npos) refusal.reset();
+    if (refusal && (is_of_twice(*refusal) || is_told(*refusal))) refusal.reset();
     return refusal;
+  }
+  [[nodiscard]] bool is_told(const std::string& refusal) const {
+    return message_.find(first_line(refusal)) != std::string::npos;
+  }
+  [[nodiscard]] static bool is_of_part(const std::string& refusal) {
+    return first_line(refusal).ends_with(": missing");
+  }
+  [[nodiscard]] static bool is_of_twice(const std::string& refusal) {
+    const std::string_view line = first_line(refusal);
+    return line.find("given twice") != line.npos || line.find("given 2 times") != line.npos;
   }
 
   // "leave it out: ..": the command beside it answers another wish, and the option is left out.
@@ -186,8 +220,7 @@ class Trial {
                       command.words.begin() + static_cast<std::ptrdiff_t>(length));
       if (length < 2 || !can_be_tried(words)) return {};  // a verb alone is only mentioned
       auto refusal = new_refusal(words);
-      const bool is_part = refusal && first_line(*refusal).ends_with(": missing");
-      if (!refusal || is_part) return {!command.follows, std::nullopt};
+      if (!refusal || is_of_part(*refusal)) return {!command.follows, std::nullopt};
       if (tried.refused) continue;
       tried.refused =
           Refused{command.begin, command.ends[length - 1], std::move(words), std::move(*refusal)};
@@ -215,8 +248,13 @@ class Trial {
   void try_options() {
     const Arguments words = as_helped(typed_, message_, typed_);
     if (words.empty() || !can_be_tried(words)) return;
-    const auto refusal = new_refusal(words);
-    if (refusal && !is_of_value_left_behind(*refusal)) tell(*refusal);
+    const auto refusal = refusal_of_(words);
+    if (!refusal || is_of_twice(*refusal) || is_of_value_left_behind(*refusal)) return;
+    if (!is_told(*refusal)) tell(*refusal);
+    const Arguments mended = mended_by_help(words, *refusal);
+    if (mended.empty()) return;
+    next_error_ +=
+        "\nhelp: together: " + command_of(mended.front(), {mended.begin() + 1, mended.end()});
   }
 
   // Whether an option has a value is not known of one that there is not.
@@ -228,8 +266,9 @@ class Trial {
 
   // What the help of one refusal after the other leads to, where that is taken.
   [[nodiscard]] Arguments mended_by_help(Arguments words, std::string refusal) const {
-    constexpr int kMostSteps = 3;
+    constexpr int kMostSteps = 5;
     for (int step = 0; step < kMostSteps; ++step) {
+      if (is_of_part(refusal)) return {};  // its help has values that nobody typed
       Arguments next = as_helped(words, refusal, typed_);
       const std::vector<ProposedCommand> commands = proposed_commands(help_in(refusal));
       if (!commands.empty() && commands.front().lengths.size() == 1) next = commands.front().words;

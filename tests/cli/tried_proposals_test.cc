@@ -71,6 +71,19 @@ TEST_CASE("options that replace the wrong one are tried in its place") {
         left + "\nerror: --vary: missing\nhelp: add it");
 }
 
+TEST_CASE("several errors that their help mends are mended together") {
+  const Arguments typed{"plan", "--gpus", "2x8", "--strategy", "fsdp"};
+  const std::string first = "unknown option '--strategy'\nhelp: write --sharding fsdp";
+  const std::string second = "--gpus: '2x8' is no number\nhelp: write 16";
+  const Refusals refusals{{"penstock plan --gpus 2x8 --sharding fsdp", second}};
+  CHECK(tried(first, typed, refusals) ==
+        first + "\nerror: " + second + "\nhelp: together: penstock plan --sharding fsdp --gpus 16");
+  // What is told already is not told again, but mended.
+  const std::string both = second + "\nerror: --top: missing\nhelp: write --top 3";
+  CHECK(tried(both, {"plan", "--gpus", "2x8"},
+              {{"penstock plan --gpus 16", "--top: missing\nhelp: write --top 3"}}) == both);
+}
+
 TEST_CASE("a part of a command, the same error and stdin are not told") {
   const std::string message = "wrong: x\nhelp: penstock compare a --vary b=1,2";
   const std::string command = "penstock compare a --vary b=1,2";
