@@ -225,8 +225,8 @@ void SlowOptions::declare(Options& options) {
   options.repeated(
       kOption, "PART:FACTOR",
       "slow down a part: with rank=3:1.3 or rank=3:30% rank 3 of every replica computes 1.3 "
-      "times as long, with link=2-3:2 transfers between ranks 2 and 3 need twice as long; of a "
-      "plan also gpu=17:1.3, the rank of that GPU; may be repeated",
+      "times as long, with link=2-3:2 transfers between ranks 2 and 3 need twice as long; to "
+      "simulate and explain also gpu=17:1.3, the rank that GPU 17 is of; may be repeated",
       texts);
 }
 
