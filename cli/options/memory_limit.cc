@@ -6,8 +6,9 @@
 #include <array>
 #include <cctype>
 #include <cmath>
-#include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "core/values/cluster.h"
 #include "core/values/plan_file.h"
