@@ -54,7 +54,7 @@ std::optional<std::size_t> next_busiest(const Evaluation& evaluation) {
 
 // Compute, waiting, memory: which of them would have to change for a shorter step. Compute is the
 // limit from nine tenths of the makespan on.
-std::string limits_of(const Evaluation& evaluation, Screen screen) {
+std::string limits_of(const PlanFile& file, const Evaluation& evaluation, Screen screen) {
   const std::size_t busiest = busiest_rank(evaluation);
   const RankTime& time = evaluation.ranks.at(busiest).time;
   const Wait wait = longest_wait(time);
@@ -70,9 +70,11 @@ std::string limits_of(const Evaluation& evaluation, Screen screen) {
   const RankEvaluation& tight = evaluation.ranks.at(tightest_rank(evaluation));
   const double left = static_cast<double>(headroom(tight).count) /
                       static_cast<double>(std::max<std::int64_t>(1, tight.capacity.count));
+  const std::string limit = memory_limit_text(file);
   return wrapped(verdict, screen.width(), "  ", "  ") +
-         wrapped(fmt::format("Memory: {}. {} of it is free{}.", tightest_rank_text(evaluation),
-                             percent(left), left < 0.05 ? ": memory is a limit, too" : ""),
+         wrapped(fmt::format("Memory: {}{}. {} of it is free{}.", tightest_rank_text(evaluation),
+                             limit.empty() ? "" : "; " + limit, percent(left),
+                             left < 0.05 ? ": memory is a limit, too" : ""),
                  screen.width(), "  ", "  ");
 }
 
@@ -101,7 +103,7 @@ std::string explanation(const PlanFile& file, const Explanation& about, Screen s
   std::string out =
       fmt::format("What limits the step: {}, between {} and {}\n", to_text(evaluation.step_time),
                   to_text(evaluation.step_time_low), to_text(evaluation.step_time_high)) +
-      limits_of(evaluation, screen) + speed_of(file, evaluation, screen);
+      limits_of(file, evaluation, screen) + speed_of(file, evaluation, screen);
   out += "\nPlan\n" + wrapped(title_of(file), screen.width(), "  ", "  ");
   out += fmt::format("\nWhere the time of rank {}, the busiest, goes\n", busiest_rank(evaluation));
   out += step_parts_table(evaluation.step_time, about.parts, screen);

@@ -14,4 +14,10 @@ inline int job_rank(const Plan& plan, int replica, int pipeline_rank) {
   return place * plan.devices_per_rank();
 }
 
+// The pipeline rank that the rank of the job is of.
+inline int pipeline_rank_of(const Plan& plan, int rank_of_job) {
+  const int place = rank_of_job / plan.devices_per_rank();
+  return plan.placement == Placement::kPipelineInner ? place % plan.pipeline : place / plan.data;
+}
+
 }  // namespace penstock

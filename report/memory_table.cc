@@ -76,4 +76,11 @@ std::string tightest_rank_text(const Evaluation& evaluation) {
                      gib(largest->second));
 }
 
+std::string memory_limit_text(const PlanFile& file) {
+  const PlanCluster& cluster = file.cluster;
+  if (cluster.limited_from.count <= 0) return "";
+  return fmt::format("the limit is {} GiB of the {} that a GPU has", gib(cluster.memory_per_device),
+                     gib(cluster.limited_from));
+}
+
 }  // namespace penstock

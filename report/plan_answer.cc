@@ -49,12 +49,13 @@ std::string price_text(const Plan& plan, const Evaluation& evaluation) {
   return fmt::format(" ${} per step.", significant(evaluation.usd_per_step, 3));
 }
 
-std::string memory_text(const Evaluation& evaluation) {
+std::string memory_text(const Evaluation& evaluation, bool is_limited) {
   const RankEvaluation& fullest = evaluation.ranks.at(tightest_rank(evaluation));
   const bool fits = headroom(fullest).count >= 0;
-  return fmt::format("The fullest rank {} {} {} {}.", fits ? "holds" : "needs",
-                     gib(fullest.memory.total()), fits ? "of" : "GiB and has",
-                     gib(fullest.capacity) + (fits ? " GiB" : ""));
+  return fmt::format(
+      "The fullest rank {} {} {} {}.", fits ? "holds" : "needs", gib(fullest.memory.total()),
+      fits ? "of" : "GiB and has",
+      gib(fullest.capacity) + (fits ? " GiB" : "") + (is_limited ? ", the limit" : ""));
 }
 
 // What may be left out where there is little room.
@@ -317,15 +318,16 @@ std::vector<std::string> layout_sentences(const Plan& plan, const Evaluation& ev
       plan.devices() == about.gpus
           ? ""
           : fmt::format(" on {} of {}", plan.devices(), count_of(about.gpus, "GPU"));
-  return {fmt::format("{}{}{}{}, mbs {}, {}{}{}.", degrees_text(plan),
-                      plan.chunks > 1 ? fmt::format(", VP {}", plan.chunks) : "",
-                      plan.is_mixed() ? " (" + device_words(plan) + ")" : "", devices,
-                      micro_batch_size_text(plan), plan.pipeline > 1 ? plan.schedule + ", " : "",
-                      recompute_text(plan), says_sharding(plan) ? ", " + sharding_words(plan) : ""),
-          fmt::format("A step takes {} ({}): {}. {}{}", rounded(evaluation.step_time),
-                      rounded_range(evaluation.step_time_low, evaluation.step_time_high),
-                      speed_text(plan, evaluation, about.flops), memory_text(evaluation),
-                      price_text(plan, evaluation))};
+  return {
+      fmt::format("{}{}{}{}, mbs {}, {}{}{}.", degrees_text(plan),
+                  plan.chunks > 1 ? fmt::format(", VP {}", plan.chunks) : "",
+                  plan.is_mixed() ? " (" + device_words(plan) + ")" : "", devices,
+                  micro_batch_size_text(plan), plan.pipeline > 1 ? plan.schedule + ", " : "",
+                  recompute_text(plan), says_sharding(plan) ? ", " + sharding_words(plan) : ""),
+      fmt::format("A step takes {} ({}): {}. {}{}", rounded(evaluation.step_time),
+                  rounded_range(evaluation.step_time_low, evaluation.step_time_high),
+                  speed_text(plan, evaluation, about.flops),
+                  memory_text(evaluation, about.memory_is_limited), price_text(plan, evaluation))};
 }
 
 std::vector<std::string> plan_sentences(const Plan& plan, const Evaluation& evaluation,

@@ -21,6 +21,7 @@ struct PlanAnswer {
   std::vector<std::string> not_modelled;  // what matters most for this model first
   std::string doubts;                     // about runs that it was fitted to: a sentence, or empty
   bool memory_is_estimated = false;       // no measured run or profile says what it is
+  bool memory_is_limited = false;         // to less than the devices have
   std::string faster_otherwise;  // what would be faster, and was not allowed: a sentence, or empty
   std::vector<Rival> rivals;     // baselines that were asked for
   std::optional<TrainingCost> training;  // of plan 1

@@ -77,6 +77,9 @@ std::string summary(const PlanFile& file, const Evaluation& evaluation, const st
     }
     out += line("price", price, screen);
   }
+  if (const std::string limit = memory_limit_text(file); !limit.empty()) {
+    out += line("memory", limit, screen);
+  }
   return out;
 }
 

@@ -108,6 +108,30 @@ std::string between(const TrainingCost& cost, double TrainingTotals::*part, cons
                      show(cost.high.*part));
 }
 
+std::string hours_in_short(double hours) {
+  constexpr double kMany = 1000.0;
+  return hours >= kMany ? fixed(hours, 0) : fmt::format("{:.6g}", hours);
+}
+
+// Failures that come before a checkpoint and a restart are over, or within a few steps: nobody
+// means that, and the hours are those of the whole job. Empty where they are not.
+std::string hours_of_job(const TrainingCost& cost) {
+  constexpr double kFewSteps = 10.0;
+  const FailureEffect& effect = *cost.failures;
+  const double step =
+      effect.hours_between_checkpoints / static_cast<double>(effect.steps_between_checkpoints);
+  const double between = effect.job_mtbf_hours;
+  const bool is_odd = !cost.why_never.empty() || between < kFewSteps * step ||
+                      between < effect.model.checkpoint_hours + effect.model.restart_hours;
+  if (!is_odd || cost.gpus <= 1) return "";
+  const double hours = effect.model.gpu_mtbf_hours;
+  return fmt::format(
+      "--mtbf-hours counts the hours of one GPU, of {} one fails every {}; for {} h of the whole "
+      "job write --mtbf-hours {}",
+      with_commas(cost.gpus), short_span(between), hours_in_short(hours),
+      hours_in_short(hours * cost.gpus));
+}
+
 std::string failures_text(const TrainingCost& cost, Screen screen) {
   if (!cost.failures) return line("failures", "none assumed; --mtbf-hours H counts them", screen);
   const FailureEffect& effect = *cost.failures;
@@ -120,6 +144,9 @@ std::string failures_text(const TrainingCost& cost, Screen screen) {
                                      significant(model.gpu_mtbf_hours, 4), with_commas(cost.gpus),
                                      span(effect.job_mtbf_hours)),
                          screen);
+  if (const std::string note = hours_of_job(cost); !note.empty()) {
+    out += line("of the whole job", note, screen);
+  }
   const std::string each = fmt::format("a checkpoint takes {}, a restart {}",
                                        minutes(model.checkpoint_hours, model.checkpoint_is_assumed),
                                        minutes(model.restart_hours, model.restart_is_assumed));
@@ -262,11 +289,8 @@ std::string training_sentence(const TrainingCost& cost) {
     constexpr std::string_view kNever = "never: ";
     const std::string why =
         cost.why_never.substr(cost.why_never.starts_with(kNever) ? kNever.size() : 0);
-    return fmt::format(
-        "Training never ends: {}; of {} GPUs one fails every {} (--mtbf-hours counts the hours of "
-        "one GPU, usually tens of thousands: 20000).",
-        why, with_commas(cost.gpus),
-        cost.failures ? short_span(cost.failures->job_mtbf_hours) : "moment");
+    const std::string note = cost.failures ? hours_of_job(cost) : "";
+    return fmt::format("Training never ends: {}{}.", why, note.empty() ? "" : ". " + note);
   }
   const std::string low = span_of(cost.low.hours, 3), high = span_of(cost.high.hours, 3);
   const bool is_one_unit = low.substr(low.find(' ')) == high.substr(high.find(' '));
@@ -276,9 +300,11 @@ std::string training_sentence(const TrainingCost& cost) {
   if (cost.expected.usd > 0.0) text += " and costs " + dollars(cost.expected.usd);
   if (!cost.failures) return text + ", without failures.";
   const FailureEffect& effect = *cost.failures;
-  return text + fmt::format(", {} failures included; a checkpoint every {}.",
+  const std::string note = hours_of_job(cost);
+  return text + fmt::format(", {} failures included; a checkpoint every {}.{}",
                             significant(effect.failures, 2),
-                            span_of(effect.hours_between_checkpoints, 2));
+                            span_of(effect.hours_between_checkpoints, 2),
+                            note.empty() ? "" : " Note: " + note + ".");
 }
 
 std::string training_text(const std::optional<TrainingCost>& cost, Screen screen) {

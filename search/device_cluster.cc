@@ -112,6 +112,7 @@ PlanCluster plan_cluster(const PlanDevices& devices, std::vector<int> boundary_l
   part.device = first.device.name;
   part.memory_per_device = first.device.memory;
   part.reserve = first.reserve;
+  part.limited_from = first.device.limited_from;
   part.usd_per_hour = first.device.usd_per_hour;
   part.devices_per_node = first.devices_per_node;
   part.other_devices.reserve(devices.types.size() - 1);

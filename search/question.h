@@ -2,6 +2,7 @@
 // Studies (studies/) ask it again with one thing changed.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 
@@ -32,6 +33,13 @@ struct Question {
   [[nodiscard]] bool has_estimated_memory() const {
     const auto& calibration = cluster.value.calibration;
     return estimated && !reserve && !(calibration && calibration->memory.reserve);
+  }
+
+  // Whether plans may take less than the devices have.
+  [[nodiscard]] bool has_memory_limit() const {
+    const auto& types = cluster.value.device_types;
+    return std::any_of(types.begin(), types.end(),
+                       [](const DeviceType& type) { return type.limited_from.count > 0; });
   }
 
   [[nodiscard]] PlanInputs inputs() const {

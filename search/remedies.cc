@@ -23,6 +23,14 @@
 namespace penstock {
 namespace {
 
+// Whether the hosts have room for what the plan keeps there.
+bool fits_hosts(const PlanInputs& inputs, const Plan& plan) {
+  if (!plan.offload_optimizer) return true;
+  if (!why_no_offload(inputs, plan).empty()) return false;
+  const PricedPlan priced = price(inputs, plan);
+  return !priced.why_not && !over_host_memory(inputs, plan, priced.prices);
+}
+
 // Whether the plan fits, cuts chosen as the search does.
 bool fits(const PlanInputs& inputs, const Plan& plan) {
   const PlanDevices devices = devices_of(*inputs.cluster, plan, inputs.reserve);
@@ -52,7 +60,11 @@ bool fits(const PlanInputs& inputs, const Plan& plan) {
   const HeldCounts held = exactly_held_of(with_stand_in(plan));
   const StageMemory memory(sums, ties, {inputs.profile->training, plan}, held, devices.reserve(),
                            devices.memory());
-  return !choose_cuts(sums, memory, plan, backward, *balanced).why_not;
+  Cuts cuts = choose_cuts(sums, memory, plan, backward, *balanced);
+  if (cuts.why_not) return false;
+  Plan with_cuts = plan;
+  with_cuts.cuts = std::move(cuts.cuts);
+  return fits_hosts(inputs, with_cuts);
 }
 
 using Change = std::pair<Plan, std::string>;
@@ -106,7 +118,7 @@ Rejection with_remedy(const PlanInputs& inputs, const Rejections::Entry& entry, 
     why.reason = "rule of the schedule, for example " + text.substr(0, text.find("; use "));
     return why;
   }
-  if (!why.least_over || why.reason == kOverHost) return why;  // fits() knows devices only
+  if (!why.least_over) return why;
   auto changes = single_changes(inputs, entry.closest);
   devices_last(changes, gpus);
   for (const auto& [plan, words] : changes) {

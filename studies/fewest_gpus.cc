@@ -28,7 +28,9 @@ int most_per_node(const ClusterSpec& cluster) {
 Question for_least_memory(Question question) {
   Pins& pins = question.request.pins;
   if (!pins.micro_batch_size) pins.micro_batch_size = 1;
-  if (pins.schedules.empty()) pins.schedules = {"1f1b"};
+  if (pins.schedules.empty()) {
+    pins.schedules = {pins.chunks.value_or(1) > 1 ? "interleaved" : "1f1b"};
+  }
   const std::string device = pins.device.value_or(question.cluster.value.device_types.front().name);
   const std::vector<std::string> modes = measured_recompute_modes(question.profile.value, device);
   if (!pins.recompute && std::find(modes.begin(), modes.end(), "full") != modes.end()) {

@@ -12,6 +12,7 @@
 
 #include "cli/io/files.h"
 #include "cli/io/plan_question.h"
+#include "cli/options/memory_limit.h"
 #include "cli/options/model_input.h"
 #include "cli/options/parse.h"
 #include "core/values/device_sheet.h"
@@ -86,9 +87,9 @@ std::string how_to_estimate(const PlanFile& file, const TrainerRow& target,
   const Trainer* trainer = trainer_of(target, request.version);
   return fmt::format(
       "the plan rests on an estimate; ask for another one: penstock plan {} --device {} --gpus {} "
-      "--global-batch {} --sequence-length {} {} {}",
+      "--global-batch {} --sequence-length {}{} {} {}",
       file.profile.path, file.cluster.device, plan.devices(), plan.global_batch,
-      plan.sequence_length, trainer != nullptr ? "--for" : "--schedule",
+      plan.sequence_length, memory_limit_option(file), trainer != nullptr ? "--for" : "--schedule",
       trainer != nullptr ? std::string_view(trainer->name) : target.exporter->own_schedule);
 }
 

@@ -14,6 +14,7 @@
 
 #include "cli/io/files.h"
 #include "cli/options/estimate_options.h"
+#include "cli/options/memory_limit.h"
 #include "cli/options/model_input.h"
 #include "cli/options/question.h"
 #include "cli/reports/known_host.h"
@@ -350,6 +351,7 @@ PlanQuestion from_estimate(const PlanFile& file, const std::string& path,
     if (!cluster.why_not.empty()) return {cluster.why_not, {}};
     again.question.cluster.value = read_cluster(cluster.json.value, file.cluster_file.path);
   }
+  limit_memory(again.question.cluster.value, file);
   if (!EstimateAgain(again.question, config, sheets, file, all_degrees).run(*sheet)) {
     return {file.profile.path + " and the datasheet of " + sheet->name + kDiffers, {}};
   }
@@ -385,6 +387,7 @@ PlanQuestion measured_question_of(const PlanFile& file, const std::string& path,
   PlanQuestion again{"", start(file)};
   again.question.profile = {read_profile(of_model.json.value, model.path), model};
   again.question.cluster = {read_cluster(of_machine.json.value, machine.path), machine};
+  limit_memory(again.question.cluster.value, file);
   calibrate(again.question, file);
   return again;
 }

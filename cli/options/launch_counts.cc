@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "cli/options/field_words.h"
+#include "cli/options/fsdp_flags.h"
 #include "cli/options/gpu_bounds.h"
 #include "cli/options/schedule_spelled.h"
 #include "cli/options/unread_options.h"
@@ -290,7 +291,7 @@ class Counts {
     const char* other = per_node == kUsual || has_own || has_cluster_ || !asked_.has("--cluster")
                             ? ""
                             : "; how many a node has, a cluster file says: --cluster FILE";
-    const std::string product = fmt::format("{} nodes x {}", nodes, per_node);
+    const std::string product = fmt::format("{} x {}", count_of(nodes, "node"), per_node);
     if (!gpus_ && !device_of_node_.empty() && asked_.has("--device") && !has_device_ &&
         !has_cluster_) {
       return {names,
@@ -406,6 +407,7 @@ class Counts {
 std::vector<CountsMeant> counts_meant(const Arguments& arguments, const Asked& asked) {
   std::vector<CountsMeant> counts = Counts(arguments, asked).meant();
   if (auto range = range_of_gpus(arguments, asked)) counts.push_back(*std::move(range));
+  if (auto sharding = sharding_meant(arguments, asked)) counts.push_back(*std::move(sharding));
   return counts;
 }
 

@@ -70,6 +70,8 @@ constexpr std::array kOdd{
              "time between failures", "leave --mtbf-hours out: without it nothing fails"},
     OddValue{"--reserve-gib", kChoose | kWithout | kMinus, "amount of memory",
              "leave it out: without it as much is left free as the cluster file says"},
+    OddValue{"--memory-limit", kChoose | kWithout | kMinus, "amount of memory",
+             "leave it out: without it plans take all the memory of a GPU"},
     OddValue{"--schedule", kWithout | kNought, "schedule",
              "without a pipeline there is none: --pin PP=1; the names of those that there are "
              "prints penstock schedule --help",

@@ -171,10 +171,10 @@ constexpr std::array kConcepts{
         "oom peak fit memory mem vram hbm allocated",
         {{{"--layout --pin",
            "leave it out: whether it fits is printed, with the memory of the fullest rank; "
-           "--reserve-gib X leaves some of it free"},
+           "--memory-limit GIB is the most that a rank may hold"},
           {"",
-           "penstock simulate plan.json prints the memory of every rank; a plan that leaves some "
-           "free is made by penstock plan ... --reserve-gib X"}}}},
+           "penstock simulate plan.json prints the memory of every rank; a plan whose ranks hold "
+           "no more than so many GiB is made by penstock plan ... --memory-limit GIB"}}}},
     Concept{
         "why slow bottleneck critical reason cause problem analyze analysis diagnose hotspot "
         "advice suggest recommend hint improve breakdown explain",

@@ -20,6 +20,7 @@
 #include "cli/options/parse.h"
 #include "cli/options/pasted_pairs.h"
 #include "cli/options/schedule_spelled.h"
+#include "cli/options/training_kind.h"
 #include "cli/options/typed_files.h"
 #include "core/values/units.h"
 
@@ -146,6 +147,10 @@ class Readings {
     add_table();
     add_own_remarks();
     if (const std::string help = help_for_objective(word_, value_, asked_); !help.empty()) {
+      say(kCost, help);
+    }
+    if (const std::string help = help_for_training_kind(word_, value_);
+        !help.empty() && asked_.has("--gpus")) {
       say(kCost, help);
     }
     add_cost();
@@ -470,7 +475,9 @@ class Readings {
     for (const Remark& remark : option_remarks()) {
       if (remark.of.empty() == is_of_option) continue;
       if (is_of_option && !asked_.has(remark.of)) continue;
-      if (is_among(remark.typed, word_)) {
+      const bool counts = remark.help.find("{N}") != std::string_view::npos;
+      const bool is_number = value_.empty() || is_digits(value_.substr(0, 1));
+      if (is_among(remark.typed, word_) && (!counts || is_number)) {
         return say(is_of_option ? kRemarkOfOption : kRemark,
                    with_value(std::string(remark.help), value_));
       }

@@ -45,6 +45,7 @@ constexpr Target kTop{"--top", ""};
 constexpr Target kThreads{"--threads", ""};
 constexpr Target kOutput{"--output", ""};
 constexpr Target kFor{"--for", ""};
+constexpr Target kMemoryLimit{"--memory-limit", ""};
 constexpr Target kTokens{"--tokens", ""};
 constexpr Target kBatchTokens{"--global-batch-tokens", ""};
 constexpr std::array kOtherNames{
@@ -67,6 +68,27 @@ constexpr std::array kOtherNames{
     OtherName{{"format"}, {{{"--to", ""}}}},
     OtherName{{"model", "model-config"}, {{{"--config", ""}}}},
     OtherName{{"mtbf"}, {{{"--mtbf-hours", ""}}}},
+    OtherName{{"memory", "mem", "max-memory", "max-mem", "gpu-memory", "gpu-mem", "hbm", "vram",
+               "memory-per-gpu", "mem-per-gpu", "memory-budget", "mem-limit", "device-memory",
+               "memory-gib"},
+              {{kMemoryLimit}}},
+    OtherName{{"gpu-memory-utilization", "gpu-memory-fraction", "memory-fraction",
+               "memory-utilization", "gpu-memory-limit", "max-memory-per-gpu", "max-gpu-memory",
+               "hbm-limit", "vram-limit", "memory-limit-gib", "memory-cap", "per-device-memory",
+               "memory-per-device", "max-memory-gib"},
+              {{kMemoryLimit}}},
+    OtherName{{"memory-timeline", "memory-over-time", "memory-profile", "memory-trace",
+               "memory-curve", "memory-usage", "mem-timeline", "memory-log", "memory-file",
+               "mem-csv", "memory-history", "memory-snapshot", "memory-report", "mem-profile"},
+              {{{"--memory-csv", ""}}}},
+    OtherName{{"straggler", "stragglers", "slow-part"}, {{{"--slow", ""}}}},
+    OtherName{{"slow-rank", "straggler-rank"}, {{{"--slow", "rank="}}}},
+    OtherName{{"slow-gpu", "straggler-gpu", "slow-device", "straggler-device", "degraded-gpu"},
+              {{{"--slow", "gpu="}}}},
+    OtherName{{"slow-link", "degraded-link"}, {{{"--slow", "link="}}}},
+    OtherName{{"slowdown", "slow-factor", "slowdown-factor", "straggler-factor", "slow-by",
+               "slowdown-percent", "straggler-slowdown"},
+              {{{"--slow", "by="}}}},
     OtherName{{"total-tokens", "train-tokens", "training-tokens"}, {{kTokens}}},
     OtherName{{"batch-tokens", "tokens-per-step"}, {{kBatchTokens, {"--tokens-per-batch", ""}}}},
     OtherName{{"global-batch-tokens"}, {{{"--tokens-per-batch", ""}}}},

@@ -18,6 +18,7 @@
 #include "cli/options/global_batch.h"
 #include "cli/options/measured_runs.h"
 #include "cli/options/measured_time.h"
+#include "cli/options/memory_limit.h"
 #include "cli/options/model_input.h"
 #include "cli/options/parse.h"
 #include "cli/options/question_settings.h"
@@ -406,6 +407,9 @@ Question question_of(const SearchOptions& options) {
                     devices, question.cluster.value.name, question.cluster.file.path,
                     question.estimated ? ", or leave --cluster out and write --device" : ""));
   }
+  if (options.memory_limit) {
+    set(question, kMemoryLimit, "memory-limit", *options.memory_limit);
+  }
   refuse_reserve(question);
   request.global_batch = global_batch_of(options, question);
   set_pins(question, options);
@@ -426,6 +430,9 @@ std::string words_of(const Question& question) {
                   question.cluster.value.name, count_of(request.gpus, "GPU"), request.global_batch);
   if (request.sequence_length > 0) {
     text += fmt::format(", sequence length {}", request.sequence_length);
+  }
+  if (const std::string limit = memory_limit_words(question.cluster.value); !limit.empty()) {
+    text += ", " + limit;
   }
   text += ", executor " + question.executor.name;
   if (question.estimated) text += "; " + headline_of(*question.estimated);

@@ -10,6 +10,7 @@
 #include "cli/options/cluster_settings.h"
 #include "cli/options/field_words.h"
 #include "cli/options/global_batch.h"
+#include "cli/options/memory_limit.h"
 #include "cli/options/near_words.h"
 #include "cli/options/parse.h"
 #include "cli/options/pasted_pairs.h"
@@ -227,10 +228,10 @@ void refuse_contradictions(const Question& question) {
 const std::vector<std::string>& settable_keys() {
   static const std::vector<std::string> keys = [] {
     std::vector<std::string> all{
-        "schedule",   "P",      "V",         "D",         "T",     "C",
-        "EP",         "ETP",    "b",         "recompute", "zero1", "sharding",
-        "offload",    "device", "placement", "cp-kind",   "gpus",  "global-batch",
-        "reserve-gib"};
+        "schedule",    "P",           "V",         "D",         "T",     "C",
+        "EP",          "ETP",         "b",         "recompute", "zero1", "sharding",
+        "offload",     "device",      "placement", "cp-kind",   "gpus",  "global-batch",
+        "reserve-gib", "memory-limit"};
     all.insert(all.end(), cluster_keys().begin(), cluster_keys().end());
     return all;
   }();
@@ -267,6 +268,8 @@ bool set(Question& question, const std::string& option, const std::string& typed
     request.global_batch = parse_int(option, value, 1, kMostSamples);
   } else if (key == "reserve-gib") {
     question.reserve = parse_gib(option, value);
+  } else if (key == "memory-limit") {
+    limit_memory(question.cluster.value, option, value);
   } else if (!set_term(question.profile.value, option, key, value)) {
     return set(question.cluster.value, option, key, value);
   }

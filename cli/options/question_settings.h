@@ -9,8 +9,8 @@
 namespace penstock {
 
 // Changes one thing of a question: a pin (schedule, P, V, D, T, b, recompute, zero1, device,
-// placement), gpus, global-batch, reserve-gib, or its cluster (change_cluster.h). False when the
-// key is none of them; Error{kBadInput}, which names `option`, for a bad value.
+// placement), gpus, global-batch, reserve-gib, memory-limit, or its cluster (change_cluster.h).
+// False when the key is none of them; Error{kBadInput}, which names `option`, for a bad value.
 bool set(Question& question, const std::string& option, const std::string& key,
          const std::string& value);
 // All of them but link.LEVEL.

@@ -110,10 +110,20 @@ constexpr std::array kOnSearches{
         "the model is the argument without a name: penstock plan config.json --device h100-sxm "
         "--gpus 64 --global-batch 512",
         "--device"},
-    Remark{{"memory", "mem", "gpu-memory", "memory-limit", "vram", "hbm", "max-memory", "gpu-mem",
-            "keep-free", "free-memory", "memory-gib", "device-memory", "mem-per-gpu", "max-mem"},
-           "the memory is the device's (--device); --reserve-gib X leaves X GiB of it free; "
-           "compare --vary memory-gib=80,96 asks what if",
+    Remark{{"memory-timeline", "memory-over-time", "memory-profile", "memory-trace", "memory-curve",
+            "memory-usage", "mem-timeline", "memory-history", "memory-csv", "mem-csv",
+            "memory-snapshot", "mem-profile", "memory-report"},
+           "write the plan with -o plan.json; penstock simulate plan.json --memory-csv memory.csv "
+           "writes what every rank holds over time, penstock report plan.json -o report.html draws "
+           "it",
+           "--every-candidate"},
+    Remark{{"memory-timeline", "memory-over-time", "memory-profile", "memory-trace", "memory-curve",
+            "memory-usage", "mem-timeline", "memory-history", "memory-csv", "mem-csv",
+            "memory-snapshot", "mem-profile", "memory-report"},
+           "penstock simulate plan.json --memory-csv memory.csv writes what every rank holds over "
+           "time, penstock report plan.json -o report.html draws it"},
+    Remark{{"keep-free", "free-memory"},
+           "the memory is the device's (--device); --reserve-gib X leaves X GiB of it free",
            "--reserve-gib"},
     Remark{{"network", "interconnect", "bandwidth", "ib", "infiniband", "nvlink", "latency", "nccl",
             "rdma", "roce", "ethernet", "efa", "link"},

@@ -125,6 +125,16 @@ void SearchOptions::declare_context_kind(Options& options) {
   options.choices(context_kind_names());
 }
 
+void SearchOptions::declare_memory(Options& options) {
+  options.option("--memory-limit", "GIB",
+                 "no rank holds more of its GPU's memory, what the framework keeps counted in: 60 "
+                 "or 60GiB, 60GB (60e9 bytes), or a share, 0.85 or 85%; default: all of it",
+                 memory_limit);
+  options.option("--reserve-gib", "X",
+                 "GiB that plans leave free on each device; default: the cluster's reserve",
+                 reserve_gib);
+}
+
 void SearchOptions::declare_inputs(Options& options) { declare_model(options); }
 
 void SearchOptions::declare_machine(Options& options) {
@@ -137,10 +147,7 @@ void SearchOptions::declare_machine(Options& options) {
                  "penstock.device/1 file); else: a device type of the cluster",
                  device);
   declare_context_kind(options);
-  options.option("--reserve-gib", "X",
-                 "GiB that plans leave free on each device; default: the "
-                 "cluster's reserve",
-                 reserve_gib);
+  declare_memory(options);
   declare_measured(options);
   options.option("--for", "TRAINER",
                  "overlap transfers as this trainer does, unless --executor says otherwise: "
@@ -175,9 +182,7 @@ void SearchOptions::declare_layouts(Options& options) {
                  "(they hold replicas of one stage)",
                  placement);
   options.choices({"pipeline-inner", "data-inner"});
-  options.option("--reserve-gib", "X",
-                 "GiB that plans leave free on each device; default: the cluster's reserve",
-                 reserve_gib);
+  declare_memory(options);
   options.option("--for", "TRAINER",
                  "overlap transfers as this trainer does, unless --executor says otherwise: "
                  "penstock, pytorch, torchtitan, megatron or deepspeed",
@@ -255,10 +260,7 @@ void SearchOptions::declare(Options& options) {
       "replicas of one stage)",
       placement);
   options.choices({"pipeline-inner", "data-inner"});
-  options.option("--reserve-gib", "X",
-                 "GiB that plans leave free on each device; default: the "
-                 "cluster's reserve",
-                 reserve_gib);
+  declare_memory(options);
   executor.declare(options);
   options.heading("The search");
   options.option("--threads", "N", "default: one per core; the answer does not depend on it",

@@ -18,7 +18,7 @@ struct SearchOptions {
   std::optional<std::string> cluster, precision, attention, gradients, gpus, global_batch,
       global_batch_tokens, sequence_length, recompute, zero1, sharding, device, placement,
       context_kind, expert_imbalance, expert_dispatch, kernels, loss, optimizer_bytes,
-      fsdp_prefetch, sequence_parallelism, trainer, reserve_gib, top, threads, budget;
+      fsdp_prefetch, sequence_parallelism, trainer, memory_limit, reserve_gib, top, threads, budget;
   std::vector<std::string> pins, schedules, measured;
   std::string layout_asked;  // of which a measured time without a layout is; set by `predict`
   // Further device types to estimate for, and for which C and EP (empty: those of a search), set by
@@ -41,6 +41,7 @@ struct SearchOptions {
   void declare_estimate(Options& options);
   void declare_measured(Options& options);
   void declare_context_kind(Options& options);
+  void declare_memory(Options& options);
 };
 
 // Changes what a question is made from: a file to read, or what an estimate is made for. False when

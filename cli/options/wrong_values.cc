@@ -9,6 +9,7 @@
 #include "cli/options/field_words.h"
 #include "cli/options/global_batch.h"
 #include "cli/options/gpu_counts.h"
+#include "cli/options/memory_limit.h"
 #include "cli/options/parse.h"
 #include "cli/options/question.h"
 #include "cli/options/schedule_called.h"
@@ -53,6 +54,7 @@ void WrongValues::check(const SearchOptions& given) {
   for (const std::string& names : given.schedules) check([&] { read_schedules(names); });
   read(given.sharding, [](const auto& text) { sharding_called("--sharding", text); });
   read(given.trainer, [](const auto& text) { parse_trainer(text); });
+  read(given.memory_limit, [](const auto& text) { read_memory_limit(kMemoryLimit, text); });
   read(given.reserve_gib, [](const auto& text) { parse_gib("--reserve-gib", text); });
   read(given.budget, [](const auto& text) { parse_budget("--budget", text); });
 }

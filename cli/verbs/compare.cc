@@ -525,7 +525,7 @@ Answer run_compare(const Arguments& arguments, Screen screen) {
       "one row per value: schedule (also with VP, interleaved:2), TP, PP, DP, CP, VP, mbs, "
       "recompute, "
       "zero1, sharding, offload, device, placement, gpus, global-batch, sequence-length, "
-      "reserve-gib, "
+      "reserve-gib, memory-limit, "
       "memory-gib, "
       "usd-per-gpu-hour; bandwidth, link.LEVEL or link.LEVEL.DEVICE-TYPE (a factor on the "
       "bandwidth of all links, of one level, or of one device type there); term.NAME (a factor on "

@@ -94,9 +94,10 @@ Answer explain_whole(PlanFile file, const PlanQuestion& asked, const SlowOptions
                      TableFormat format, const std::optional<TrainingQuestion>& tokens,
                      Screen screen) {
   Uncertainty uncertainty;
-  const Scenario scenario = slow.scenario();
+  const Scenario scenario = slow.scenario(file.plan);
   if (slow.given()) {
     uncertainty.scenario = slow_down(scenario, file.program, file.executor, file.prices);
+    uncertainty.scenario->scenario += slow.gpus_in_words(file.plan);
   }
   const Replayed replayed = replay_plan_file(file);
   WatchedSearch watched({});

@@ -207,6 +207,7 @@ PlanAnswer about_of(const Question& question, const SearchResult& result, const 
   about.not_modelled = not_modelled_here(question);
   if (question.measured) about.doubts = doubts_of(*question.measured);
   about.memory_is_estimated = question.has_estimated_memory();
+  about.memory_is_limited = question.has_memory_limit();
   about.rivals = winner.rivals;
   about.training = winner.training;
   about.most_plans = static_cast<std::size_t>(question.request.top) / kTwins;

@@ -301,6 +301,7 @@ std::string verdict_of(const Asked& asked, const Layout& layout, const Evaluated
                        Screen screen) {
   PlanAnswer about;
   about.gpus = asked.plan.devices();
+  about.memory_is_limited = asked.question.has_memory_limit();
   if (asked.plan.has_even_batch()) {  // FLOPs are known of one length
     about.flops = model_flops_of(asked.question, asked.plan.sequence_length);
   }

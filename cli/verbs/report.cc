@@ -79,6 +79,7 @@ struct ReportOptions {
         {"--device", search.device.has_value()},
         {"--placement", search.placement.has_value()},
         {"--for", search.trainer.has_value()},
+        {"--memory-limit", search.memory_limit.has_value()},
         {"--reserve-gib", search.reserve_gib.has_value()},
         {"--top", search.top.has_value()},
         {"--threads", search.threads.has_value()},

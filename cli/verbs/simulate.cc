@@ -8,6 +8,7 @@
 
 #include "cli/io/files.h"
 #include "cli/io/rehearsal.h"
+#include "cli/io/write_output.h"
 #include "cli/options/contention_options.h"
 #include "cli/options/executor_options.h"
 #include "cli/options/jitter_options.h"
@@ -25,6 +26,8 @@
 #include "report/screen.h"
 #include "report/simulation_report.h"
 #include "report/time_table.h"
+#include "report/traces/memory_csv.h"
+#include "report/traces/step_trace.h"
 #include "report/uncertainty.h"
 #include "search/contention.h"
 #include "search/evaluate.h"
@@ -37,6 +40,7 @@ constexpr const char* kExamples = R"(  penstock simulate plan.json
   penstock simulate plan.json --executor sender-blocks --queues per-peer
   penstock simulate plan.json --jitter-percent 2 --slow rank=3:1.3
   penstock simulate plan.json --contention
+  penstock simulate plan.json --memory-csv memory.csv
   penstock simulate plan.json --tokens 300B --mtbf-hours 50000 --usd-per-gpu-hour 2.5
   penstock simulate plan.json --json
 )";
@@ -76,10 +80,26 @@ std::string against_prediction(const PlanFile& file, const Evaluation& evaluatio
                                       : "it was changed, or written by another version");
 }
 
+// A picture or a page is no table.
+void refuse_picture(const std::string& file) {
+  for (const char* ending : {".png", ".svg", ".html", ".pdf", ".jpg"}) {
+    if (!file.ends_with(ending)) continue;
+    bad_option("--memory-csv", file + " is no name of a table",
+               "write --memory-csv mem.csv; penstock report plan.json -o report.html draws memory "
+               "over time");
+  }
+}
+
+// What the replay holds over time.
+void write_memory(const std::string& file, const PlanFile& plan, const Replayed& replayed) {
+  write_output(file, memory_csv(trace_of(plan, replayed.timeline)));
+}
+
 // Every action by itself: 2^24 take up to 3 GB.
 Loaded<PlanFile> load_plan_to_replay(const std::string& path) {
   return load_plan_written_out(
-      path, "what --executor, --slow, --jitter and --contention replay", std::int64_t{1} << 24,
+      path, "what --executor, --slow, --jitter, --contention and --memory-csv replay",
+      std::int64_t{1} << 24,
       "plan it with a smaller --global-batch: the step then has fewer micro-batches and repeats in "
       "the same way; without these options simulate takes any");
 }
@@ -94,6 +114,7 @@ Answer run_simulate(const Arguments& arguments, Screen screen) {
   JitterOptions jitter;
   ContentionOptions shared;
   TrainingCostOptions cost;
+  std::optional<std::string> memory_file;
   Options options("simulate PLAN [OPTIONS]",
                   "Replays the step that a plan file holds: step time, bubble by both definitions, "
                   "time and memory by rank, and the step drawn. Needs neither profile nor cluster.",
@@ -102,6 +123,10 @@ Answer run_simulate(const Arguments& arguments, Screen screen) {
   options.positional("PLAN", "a plan file, as written by penstock plan -o", path);
   format.declare(options, "one row per rank");
   executor.declare(options);
+  options.option("--memory-csv", "FILE",
+                 "also write what every rank holds over time, a row for each change (time in ns, "
+                 "bytes of activations and of all, capacity)",
+                 memory_file);
   options.heading("What if the machine is uneven");
   slow.declare(options);
   jitter.declare(options);
@@ -116,14 +141,18 @@ Answer run_simulate(const Arguments& arguments, Screen screen) {
   const std::optional<TrainingQuestion> asked = cost.question();
   format.refuse_with_table(asked.has_value(), "--tokens");
   // What is drawn by chance, shared or lowered anew needs every action.
-  const bool needs_all = executor.given() || slow.given() || jitter.given() || shared.given();
+  const bool needs_all = executor.given() || slow.given() || jitter.given() || shared.given() ||
+                         memory_file.has_value();
+  if (memory_file) refuse_picture(*memory_file);
   PlanFile file = needs_all ? load_plan_to_replay(path).value : load_plan_to_draw(path).value;
   require_tokens(asked, file.plan);
   cost.set_price(file);
   if (executor.given()) replay_with(executor.applied_to(file.executor), file);
   Uncertainty uncertainty;
   if (slow.given()) {
-    uncertainty.scenario = slow_down(slow.scenario(), file.program, file.executor, file.prices);
+    uncertainty.scenario =
+        slow_down(slow.scenario(file.plan), file.program, file.executor, file.prices);
+    uncertainty.scenario->scenario += slow.gpus_in_words(file.plan);
   }
   if (jitter.given()) {
     uncertainty.jitter = jitter.sampled(file.program, file.prices, file.executor);
@@ -131,7 +160,7 @@ Answer run_simulate(const Arguments& arguments, Screen screen) {
   std::optional<ContentionEffect> contention;
   std::string cluster_name;
   if (shared.given()) {
-    if (slow.given() && !slow.scenario().links.empty()) {
+    if (slow.given() && !slow.scenario(file.plan).links.empty()) {
       bad_option("--slow", "a link cannot be slow by a factor where links are shared",
                  "leave out --contention, or slow down a rank");
     }
@@ -141,6 +170,7 @@ Answer run_simulate(const Arguments& arguments, Screen screen) {
   }
   work_begins();
   const Replayed replayed = replay_plan_file(file);
+  if (memory_file) write_memory(*memory_file, file, replayed);
   const std::optional<TrainingCost> training = training_cost(asked, file.plan, replayed.evaluation);
   const int exit = ends(training) ? kYes : kNo;
   if (format.is_table()) return {table_of(replayed.evaluation, file.plan, chosen)};

@@ -299,8 +299,11 @@ Answer run_trace(const Arguments& arguments, Screen screen) {
                  "leave it out: a trace is one step with all ranks of a replica; --step N chooses "
                  "one of a measured --run, and --window BEGIN..END a part of a picture (-o "
                  "step.svg)");
-  options.remark({"memory", "mem", "counters"},
-                 "leave it out: a counter shows the memory of every rank");
+  options.remark(
+      {"memory", "mem", "counters"},
+      "leave it out: in a trace (-o step.json) a counter shows the memory of every rank, "
+      "in a picture nothing does; penstock report plan.json -o report.html draws memory "
+      "over time, penstock simulate plan.json --memory-csv memory.csv writes it");
   TypedCommand command;
   options.keep_command(command);
   if (auto help = options.parse(arguments, screen)) return help_answer(*help);

@@ -280,7 +280,26 @@ const Idea* idea_of(const std::array<Idea, n>& ideas, const std::string& word) {
   return nullptr;
 }
 
+// "plot plan.json --memory -o mem.png", "plot memory plan.json": what is to be drawn.
+std::string help_for_drawn_memory(const std::string& word, const Typed& typed) {
+  constexpr std::array<std::string_view, 12> kDrawing{"plot",  "draw",  "figure",    "picture",
+                                                      "chart", "graph", "timeline",  "render",
+                                                      "image", "show",  "visualize", "view"};
+  const bool is_about_memory =
+      std::any_of(typed.words.begin(), typed.words.end(), [](const std::string& each) {
+        const std::string word =
+            plain_word(each.substr(std::min(each.find_first_not_of('-'), each.size())));
+        return word == "memory" || word == "mem" || word.starts_with("memory-");
+      });
+  if (!has(kDrawing, word) || !is_about_memory || typed.files.plans.empty()) return "";
+  return filled_in(
+      "penstock report {plan} -o report.html draws memory over time, on a page; penstock simulate "
+      "{plan} --memory-csv memory.csv writes it as a table",
+      typed);
+}
+
 std::string help_for_word(const std::string& word, const Typed& typed) {
+  if (std::string help = help_for_drawn_memory(word, typed); !help.empty()) return help;
   for (const NameOfVerb& other : kOtherNames) {
     if (has(other.typed, word)) return fmt::format("did you mean '{}'?", other.verb);
   }

@@ -58,10 +58,12 @@ inline constexpr Idea kAsking{
 
 // What people ask of a layout, "check-memory", "estimate-cost": it outweighs the verb beside it.
 inline constexpr std::array kQuantities{
-    Idea{{"memory", "mem", "vram", "oom", "fit", "fits", "hbm", "footprint"},
-         "did you mean 'predict'? {predicting} says what every rank of one layout holds; "
-         "{planning} finds layouts that fit",
-         "{simulating} says what every rank holds; {explaining} what limits it"},
+    Idea{
+        {"memory", "mem", "vram", "oom", "fit", "fits", "hbm", "footprint"},
+        "did you mean 'predict'? {predicting} says what every rank of one layout holds; "
+        "{planning} finds layouts that fit",
+        "{simulating} says what every rank holds, with --memory-csv memory.csv over time; penstock "
+        "report {plan} -o report.html draws that; {explaining} says what limits it"},
     Idea{{"mfu", "hfu", "throughput", "tflops", "flops", "speed", "step-time", "steptime", "tps",
           "cost-model"},
          "did you mean 'predict'? {measuring} tells step time, tokens/s and MFU of one layout, "

@@ -61,6 +61,7 @@ void fields_of(Fields& fields, FieldsOf<Fields, PlanCluster>& cluster) {
   fields("usd_per_hour", cluster.usd_per_hour, 0.0, kMostUsdPerHour);
   fields("devices_per_node", cluster.devices_per_node, 1, kMostPerNode);
   fields.unless_zero("host_memory_bytes", cluster.host_memory);
+  fields.unless_zero("limited_from_bytes", cluster.limited_from);
   fields.if_any("other_devices", cluster.other_devices);
   fields("levels", cluster.levels);
   fields("boundary_level", cluster.boundary_level, -1, static_cast<int>(cluster.levels.size()) - 1);

@@ -30,6 +30,7 @@ struct DeviceType {
   BytesPerSecond memory_bandwidth;
   double usd_per_hour = 0.0;  // 0 when unknown
   int source = 0;             // index into ClusterSpec::sources
+  Bytes limited_from{};       // what it has, where plans may take only `memory` of it; 0: all
   bool operator==(const DeviceType&) const = default;
 };
 

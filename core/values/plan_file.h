@@ -52,6 +52,8 @@ struct PlanCluster {
                                     // weights to the next); S - 1 entries
   // Of a node, for stages that live in slots; 0: not known, or there are none.
   Bytes host_memory{};
+  // What a device has, where the plan was to take only memory_per_device of it; 0: all.
+  Bytes limited_from{};
   bool operator==(const PlanCluster&) const = default;
 };
 

@@ -164,6 +164,25 @@ TEST_CASE("the report says what was assumed") {
   CHECK(training_text({}, Screen{}).empty());
 }
 
+// 0.6 h of one GPU are 6 min of six, less than a checkpoint and a restart of 5 min each.
+TEST_CASE("failures faster than a checkpoint are told as those of one GPU, in both answers") {
+  const TrainingCost often = cost_of({400'000, failures(0.6, 1.0 / 12.0, 1.0 / 12.0)});
+  REQUIRE(ends(often));
+  const std::string note =
+      "--mtbf-hours counts the hours of one GPU, of 6 one fails every 6.00 min; for 0.6 h of the "
+      "whole job write --mtbf-hours 3.6";
+  CHECK(training_sentence(often).ends_with(" Note: " + note + "."));
+  CHECK(training_text(often, Screen{})
+            .find("  of the whole job      --mtbf-hours counts the hours "
+                  "of one GPU, of 6 one") != std::string::npos);
+  const TrainingCost never = cost_of({400'000, failures(0.06, 0.5, 0.0)});
+  CHECK(training_sentence(never).find("one fails every 36 s; for 0.06 h of the whole job write "
+                                      "--mtbf-hours 0.36.") != std::string::npos);
+  const TrainingCost rarely = cost_of({400'000, failures(20000.0, 0.1, 0.1)});
+  CHECK(training_sentence(rarely).find("--mtbf-hours") == std::string::npos);
+  CHECK(training_text(rarely, Screen{}).find("whole job") == std::string::npos);
+}
+
 TEST_CASE("the same for programs") {
   const Json plain = to_json(cost_of({200'000, {}}));
   CHECK(plain.find("steps")->text() == "100");

@@ -119,6 +119,52 @@ TEST_CASE("what cannot be is said") {
   CHECK(rule.why_not().starts_with("varuna changes its order"));
 }
 
+// 80 bytes of state, 40 of gradients and 40 of weights on one host: no plan on two GPUs needs less
+// there, so nothing but more memory, or a second node, helps.
+TEST_CASE("what the hosts lack is the nearest miss, and no remedy goes round it") {
+  Fixture f;
+  f.cluster = cluster_of({1, 2, 1'000'000, 1e18});
+  add_host(f.cluster, 150);
+  SearchRequest request;
+  request.gpus = 2;
+  request.global_batch = 4;
+  request.pins.offload = true;
+  const SearchResult none = search(f.model, f.cluster, request);
+  CHECK(none.best.empty());
+  REQUIRE(none.nearest_miss);
+  CHECK(none.nearest_miss->reason.ends_with(
+      ", optimizer on host: the optimizer's state over the memory of the hosts"));
+  CHECK(none.nearest_miss->least_over == Bytes{10});
+  CHECK(none.nearest_miss->remedy.empty());
+  // A device that has no room either is told beside the host.
+  f.cluster.device_types[0].memory = Bytes{30};
+  const SearchResult both = search(f.model, f.cluster, request);
+  REQUIRE(both.nearest_miss);
+  CHECK(both.nearest_miss->reason.find("optimizer on host") != std::string::npos);
+  CHECK(both.nearest_miss->reason.find("over the memory of the hosts by 10 B, and rank ") !=
+        std::string::npos);
+  CHECK(both.nearest_miss->remedy.empty());
+}
+
+// Two replicas without ZeRO-1 keep the state twice: 320 bytes, of which 200 are left with it.
+TEST_CASE("a remedy must fit the hosts, too") {
+  Fixture f;
+  f.cluster = cluster_of({1, 2, 1'000'000, 1e18});
+  add_host(f.cluster, 250);
+  SearchRequest request;
+  request.gpus = 2;
+  request.global_batch = 4;
+  request.pins.offload = true;
+  request.pins.data = 2;
+  request.pins.zero1 = false;
+  const SearchResult none = search(f.model, f.cluster, request);
+  REQUIRE(none.nearest_miss);
+  CHECK(none.nearest_miss->least_over == Bytes{70});
+  CHECK(none.nearest_miss->remedy == "ZeRO-1");
+  request.pins.zero1.reset();
+  CHECK_FALSE(search(f.model, f.cluster, request).best.empty());
+}
+
 PlanFile written(const Fixture& f) {
   const EvaluatedPlan e = f.evaluated();
   REQUIRE_FALSE(e.why_not);
@@ -222,7 +268,9 @@ TEST_CASE("a full host is a reason with its bytes, and has no remedy on the devi
   request.pins.offload = true;
   const SearchResult none = search(f.model, f.cluster, request);
   CHECK(none.best.empty());
-  CHECK_FALSE(none.nearest_miss);  // which is told of devices
+  REQUIRE(none.nearest_miss);
+  CHECK(none.nearest_miss->least_over == Bytes{20});
+  CHECK(none.nearest_miss->remedy.empty());
   const auto full = std::find_if(none.rejected.begin(), none.rejected.end(),
                                  [](const Rejection& why) { return why.reason == kOverHost; });
   REQUIRE(full != none.rejected.end());

@@ -13,6 +13,7 @@
 
 #include <doctest/doctest.h>
 
+#include "report/traces/memory_csv.h"
 #include "simulator/simulate.h"
 #include "tests/core/tiny_plan.h"
 
@@ -176,6 +177,21 @@ TEST_CASE("memory rises with forwards, falls with backwards, and peaks where the
     CHECK(points[i].stash == Bytes{expected[i].second});
     CHECK(points[i].total == Bytes{expected[i].second + 100});
   }
+}
+
+// tiny_plan.h: 100 bytes from each F to the end of its B, 100 of rank 0 and 131 of rank 1 all the
+// time.
+TEST_CASE("memory over time as a table has a row for each change") {
+  CHECK(memory_csv(predicted(tiny_plan())) ==
+        "rank,pipeline_rank,replicas,time_ns,activation_bytes,total_bytes,capacity_bytes\n"
+        "0,0,1,0,100,200,1000\n"
+        "0,0,1,1000,200,300,1000\n"
+        "0,0,1,7000,100,200,1000\n"
+        "0,0,1,10000,0,100,1000\n"
+        "1,1,1,0,0,131,1000\n"
+        "1,1,1,1500,100,231,1000\n"
+        "1,1,1,4500,100,231,1000\n"
+        "1,1,1,7500,0,131,1000\n");
 }
 
 TEST_CASE("sends that overlap lie on tracks of their own") {
