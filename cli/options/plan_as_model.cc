@@ -116,6 +116,20 @@ std::string help_for_other_gpus(const std::string& verb, const Arguments& argume
                      command.empty() ? "" : "; the same layout with other replicas: " + command);
 }
 
+// "compare plan.json --device h200-sxm": the best plan on other GPUs, beside this one.
+std::string help_for_other_device(const std::string& verb, const Arguments& arguments) {
+  const auto read = read_by_verb(verb, arguments);
+  const PlanMade made = plan_made(arguments.front());
+  if (verb != "compare" || !read || made.gpus.empty()) return "";
+  const bool has_machine = value_of(*read, {"--device"}) && !value_of(*read, {"--vary"});
+  if (!has_machine) return "";
+  Arguments words = with_taken("plan", {arguments.front()}, arguments);
+  if (!value_of(*read, {"--gpus", "--nodes"})) words.insert(words.end(), {"--gpus", made.gpus});
+  words.insert(words.end(), {"--baseline", arguments.front()});
+  const std::string command = command_for_its_model("plan", words);
+  return command.empty() ? "" : "the best plan on that GPU, compared with this one: " + command;
+}
+
 }  // namespace
 
 void refuse_time_as_run(const std::string& verb, const Arguments& arguments) {
@@ -146,6 +160,7 @@ void refuse_plan_as_model(const std::string& verb, const Arguments& arguments) {
         path, whole_command("report", plans)));
   }
   std::string help = help_for_other_gpus(verb, arguments);
+  if (help.empty()) help = help_for_other_device(verb, arguments);
   if (!help.empty()) {
     throw_bad_input(
         fmt::format("{}: this is a plan, and a model belongs here\nhelp: {}", path, help));
