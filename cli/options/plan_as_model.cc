@@ -116,18 +116,20 @@ std::string help_for_other_gpus(const std::string& verb, const Arguments& argume
                      command.empty() ? "" : "; the same layout with other replicas: " + command);
 }
 
-// "compare plan.json --device h200-sxm": the best plan on other GPUs, beside this one.
+// "compare plan.json --device h200-sxm": the model on those GPUs, beside its own; a plan itself is
+// compared on its own device only.
 std::string help_for_other_device(const std::string& verb, const Arguments& arguments) {
   const auto read = read_by_verb(verb, arguments);
   const PlanMade made = plan_made(arguments.front());
-  if (verb != "compare" || !read || made.gpus.empty()) return "";
-  const bool has_machine = value_of(*read, {"--device"}) && !value_of(*read, {"--vary"});
-  if (!has_machine) return "";
-  Arguments words = with_taken("plan", {arguments.front()}, arguments);
-  if (!value_of(*read, {"--gpus", "--nodes"})) words.insert(words.end(), {"--gpus", made.gpus});
-  words.insert(words.end(), {"--baseline", arguments.front()});
-  const std::string command = command_for_its_model("plan", words);
-  return command.empty() ? "" : "the best plan on that GPU, compared with this one: " + command;
+  const auto device = read ? value_of(*read, {"--device"}) : std::nullopt;
+  const bool is_known = !made.model.empty() && !made.gpus.empty() && !made.batch.empty() &&
+                        !made.device.empty() && made.cluster.empty();
+  if (verb != "compare" || !is_known || !device || value_of(*read, {"--vary"})) return "";
+  const std::string gpus = value_of(*read, {"--gpus"}).value_or(made.gpus);
+  const std::string batch = value_of(*read, {"--global-batch"}).value_or(made.batch);
+  return "the best plans on both GPUs: " +
+         command_of("compare", {made.model, "--gpus", gpus, "--global-batch", batch, "--vary",
+                                fmt::format("device={},{}", made.device, *device)});
 }
 
 }  // namespace
