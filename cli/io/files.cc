@@ -282,6 +282,13 @@ void require_json(const std::string& path, const std::string& text, std::string_
     throw_bad_input(path +
                     ": this file breaks off before its end\nhelp: copy or download it again");
   }
+  if (wanted == kCluster && text.find("busbw") != std::string::npos) {
+    throw_bad_input(fmt::format(
+        "{0}: this is what nccl-tests printed, and a cluster belongs here\nhelp: penstock "
+        "import nccl-tests {0} --device h100-sxm --gpus 64 -o cluster.json puts it into "
+        "one; then give --cluster cluster.json",
+        path));
+  }
   const FileKind kind = kind_of_text(path, text);
   const bool is_empty = first == std::string::npos;
   if (!path.ends_with(".json") && !kind.words.empty()) {

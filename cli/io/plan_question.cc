@@ -16,6 +16,7 @@
 #include "cli/options/estimate_options.h"
 #include "cli/options/memory_limit.h"
 #include "cli/options/model_input.h"
+#include "cli/options/network_rate.h"
 #include "cli/options/question.h"
 #include "cli/reports/known_host.h"
 #include "cli/verbs/verbs.h"
@@ -119,6 +120,15 @@ std::optional<ClusterSpec> assumed_cluster(const DeviceSheet& sheet, const PlanF
     devices = devices < per_node ? devices + 1 : (devices / per_node + 1) * per_node;
   }
   return {};
+}
+
+// As it was asked for, where the plan says so.
+DeviceSheet with_noted_network(DeviceSheet sheet, const PlanFile& file) {
+  const auto settings = settings_with(file.estimate_options);
+  if (settings && settings->network) {
+    set_network(sheet, parse_network("--network", *settings->network));
+  }
+  return sheet;
 }
 
 // The settings, and those with the rarer options, each with all that stand before.
@@ -337,13 +347,14 @@ PlanQuestion from_estimate(const PlanFile& file, const std::string& path,
                            const Loaded<Json>& config, bool all_degrees) {
   PlanQuestion again{"", start(file)};
   const std::vector<DeviceSheet> sheets = shipped_devices();
-  const DeviceSheet* sheet = shipped(sheets, file.cluster.device);
-  if (sheet == nullptr) {
+  const DeviceSheet* known = shipped(sheets, file.cluster.device);
+  if (known == nullptr) {
     return {"the datasheet of " + file.cluster.device + " is not one that this program has", {}};
   }
+  const DeviceSheet sheet = with_noted_network(*known, file);
   again.question.cluster.file = file.cluster_file;
   if (file.cluster_file.path == kAssumedCluster) {
-    auto cluster = assumed_cluster(*sheet, file);
+    auto cluster = assumed_cluster(sheet, file);
     if (!cluster) return {"the cluster that was assumed is assumed otherwise now", {}};
     again.question.cluster.value = std::move(*cluster);
   } else {
@@ -352,8 +363,8 @@ PlanQuestion from_estimate(const PlanFile& file, const std::string& path,
     again.question.cluster.value = read_cluster(cluster.json.value, file.cluster_file.path);
   }
   limit_memory(again.question.cluster.value, file);
-  if (!EstimateAgain(again.question, config, sheets, file, all_degrees).run(*sheet)) {
-    return {file.profile.path + " and the datasheet of " + sheet->name + kDiffers, {}};
+  if (!EstimateAgain(again.question, config, sheets, file, all_degrees).run(sheet)) {
+    return {file.profile.path + " and the datasheet of " + sheet.name + kDiffers, {}};
   }
   return again;
 }

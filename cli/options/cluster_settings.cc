@@ -39,7 +39,10 @@ std::string plain_factor(std::string_view text) {
 double parse_factor(const std::string& option, const std::string& value) {
   if (value.find_first_of("0123456789") == 0 && value.find_last_of("bBs") == value.size() - 1) {
     bad_option(option, fmt::format("'{}' is a rate, and a factor belongs here", value),
-               "0.5 halves the links of the cluster file, 2 doubles them");
+               fmt::format("rates of the network between nodes are --vary network={}, where the "
+                           "cluster is assumed; of a cluster file 0.5 halves all links, 2 doubles "
+                           "them",
+                           value));
   }
   const std::string plain = plain_factor(value);
   if (!plain.empty()) {

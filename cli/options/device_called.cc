@@ -104,9 +104,10 @@ void refuse_several(const std::string& name, const std::vector<std::string>& kno
   const std::string plain = without_maker(name);
   if (name.find(',') != std::string::npos && name.find_first_of(":*=") != std::string::npos) {
     bad_option("--device", fmt::format("'{}' names numbers of several", name),
-               "GPUs of several types at once are a cluster file: --cluster FILE (data/clusters "
-               "has some to copy); penstock compare --vary device=h100-sxm,a100-80gb plans for "
-               "each type alone");
+               fmt::format("GPUs of several types at once are a cluster file: penstock devices {} "
+                           "--cluster-out mixed.json writes it; then give --cluster mixed.json in "
+                           "place of --device",
+                           name));
   }
   if (name.find(',') != std::string::npos) {
     bad_option("--device", fmt::format("'{}' names several", name),
@@ -233,6 +234,17 @@ void refuse_other_chip(const std::string& name, const std::string& plain) {
   }
 }
 
+// "list", "help", "?": what is asked here is which there are.
+void refuse_list(const std::string& name, std::string_view plain,
+                 const std::vector<std::string>& names) {
+  constexpr std::array<std::string_view, 7> kAsking{"list", "help", "?",    "ls",
+                                                    "show", "-h",   "known"};
+  if (std::find(kAsking.begin(), kAsking.end(), plain) == kAsking.end()) return;
+  bad_option("--device", fmt::format("'{}' is no GPU", name),
+             fmt::format("penstock devices lists the GPUs, with what is assumed of each: {}",
+                         joined(names, ", ")));
+}
+
 // "cuda:0", "gpu", "auto": where a program runs, not what it runs on.
 bool is_place(std::string_view plain) {
   for (const std::string_view place : {"cuda", "gpu", "auto", "cpu", "nvidia", "rank", "all", "any",
@@ -276,6 +288,35 @@ std::string same_parts(const std::string& plain, const std::vector<DeviceSheet>&
   return "";
 }
 
+// "h800.json" for what is called so.
+std::string file_for(const std::string& plain) {
+  std::string name;
+  for (const char c : plain.substr(0, 30)) {
+    const bool is_plain = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-';
+    if (is_plain) name.push_back(c);
+  }
+  return (name.empty() || name[0] == '-' ? "my-gpu" : name) + ".json";
+}
+
+// The device whose file is the nearest to begin with: "h800" is of the generation of h100-sxm.
+std::string nearest_of_family(const std::string& chip, const std::vector<std::string>& names) {
+  struct Family {
+    std::string_view chip, device;
+  };
+  constexpr std::array kFamilies{
+      Family{"h800", "h100-sxm"},     Family{"h20", "h200-sxm"}, Family{"a800", "a100-sxm-80gb"},
+      Family{"a30", "a100-sxm-40gb"}, Family{"a40", "a10g"},     Family{"b100", "b200"},
+      Family{"b300", "b200"},         Family{"gb300", "gb200"},  Family{"mi325x", "mi300x"},
+      Family{"mi355x", "mi300x"},     Family{"l4", "l40s"},      Family{"l40", "l40s"}};
+  for (const Family& family : kFamilies) {
+    if (family.chip == chip) return std::string(family.device);
+  }
+  for (const std::string& name : names) {
+    if (name.starts_with(chip)) return name;
+  }
+  return "h100-sxm";
+}
+
 }  // namespace
 
 void refuse_as_cluster(const std::string& name) {
@@ -313,6 +354,7 @@ DeviceSheet sheet_of(const std::string& name) {
   refuse_several(name, all);
   refuse_machine(name, plain);
   refuse_other_chip(name, plain);
+  refuse_list(name, plain, names);
   if (is_place(plain)) {
     bad_option(
         "--device", fmt::format("'{}' does not say which GPU", name),
@@ -340,9 +382,10 @@ DeviceSheet sheet_of(const std::string& name) {
   }
   if (hint.empty() && !alike.empty()) hint = "did you mean " + joined(alike, " or ") + "? ";
   bad_option("--device", fmt::format("no datasheet of '{}'", name),
-             fmt::format("{}known are {}; or give the path of a penstock.device/1 file "
-                         "(docs/file_formats.md)",
-                         hint, joined(names, ", ")));
+             fmt::format("{}known are {} (penstock devices has their figures); another GPU is a "
+                         "file: penstock devices {} -o {} writes one to edit, then --device {}",
+                         hint, joined(names, ", "), nearest_of_family(chip, names), file_for(plain),
+                         file_for(plain)));
 }
 
 std::string remark_of_device(const std::string& name) {

@@ -13,7 +13,8 @@ namespace penstock {
 namespace {
 
 using Member = std::optional<std::string> EstimateSettings::*;
-constexpr std::array<std::pair<const char*, Member>, 10> kOptions{{
+constexpr std::array<std::pair<const char*, Member>, 11> kOptions{{
+    {"network", &EstimateSettings::network},
     {"precision", &EstimateSettings::precision},
     {"attention", &EstimateSettings::attention},
     {"gradients", &EstimateSettings::gradients},
@@ -46,6 +47,9 @@ std::vector<EstimateOption> estimate_options_of(const EstimatedModel& estimated,
   const auto add = [&](const char* name, std::string value) {
     options.push_back({name, std::move(value)});
   };
+  if (estimated.device.network && !estimated.device.network->asked.empty()) {
+    add("network", estimated.device.network->asked);
+  }
   if (asked.arithmetic != default_arithmetic(estimated.device)) {
     add("precision", std::string(name_of(asked.arithmetic)));
   }

@@ -38,6 +38,7 @@ constexpr std::array kDegrees{
 
 constexpr Target kGpus{"--gpus", ""};
 constexpr Target kDevice{"--device", ""};
+constexpr Target kNetwork{"--network", ""};
 constexpr Target kPrecision{"--precision", ""};
 constexpr Target kPrice{"--usd-per-gpu-hour", ""};
 constexpr Target kBudget{"--budget", ""};
@@ -53,6 +54,13 @@ constexpr std::array kOtherNames{
                "num-devices", "num-device", "device-count", "num-processes", "nprocs"},
               {{kGpus}}},
     OtherName{{"gpu-type", "gpu-name", "gpu-model", "hardware", "accelerator"}, {{kDevice}}},
+    OtherName{{"network-bandwidth", "net-bandwidth", "bandwidth", "ib-bandwidth", "interconnect",
+               "interconnect-bandwidth", "inter-node-bandwidth", "internode-bandwidth", "nic",
+               "nics", "nic-speed", "nic-bandwidth", "network-speed", "link-bandwidth"},
+              {{kNetwork}}},
+    OtherName{{"ib", "infiniband", "ib-speed", "ib-rate", "fabric", "roce", "efa", "ethernet",
+               "net", "network-rate", "link-speed", "inter-bandwidth", "internode", "inter-node"},
+              {{kNetwork}}},
     OtherName{{"dtype", "data-type", "torch-dtype", "mixed-precision"}, {{kPrecision}}},
     OtherName{{"price", "gpu-price", "usd-per-hour", "usd", "cost-per-gpu-hour", "gpu-cost"},
               {{kPrice}}},

@@ -20,6 +20,7 @@
 #include "cli/options/measured_time.h"
 #include "cli/options/memory_limit.h"
 #include "cli/options/model_input.h"
+#include "cli/options/network_rate.h"
 #include "cli/options/parse.h"
 #include "cli/options/question_settings.h"
 #include "cli/options/search_options.h"
@@ -203,10 +204,23 @@ bool adds_gradients_apart(const std::string& trainer) {
   return !parse_trainer(trainer).name.starts_with("megatron");
 }
 
+// Of a cluster of several device types, where none is named: an estimate for the first of them, and
+// the others, for each of which it is made, too.
+std::vector<std::string> take_all_types(const ClusterSpec& cluster, EstimateSettings& settings) {
+  if (cluster.device_types.size() < 2) return {};
+  settings.device = cluster.device_types.front().name;
+  std::vector<std::string> others;
+  for (std::size_t i = 1; i < cluster.device_types.size(); ++i) {
+    others.push_back(cluster.device_types[i].name);
+  }
+  return others;
+}
+
 void use_estimate(Question& question, const SearchOptions& options, const Loaded<Json>& config) {
   refuse_pairs(options, config);
   EstimateSettings settings;
   settings.device = options.device;
+  settings.network = options.network;
   settings.precision = options.precision;
   settings.attention = options.attention;
   settings.gradients = options.gradients;
@@ -228,10 +242,12 @@ void use_estimate(Question& question, const SearchOptions& options, const Loaded
   }
   settings.torch_collectives = options.trainer && has_torch_tensors(*options.trainer);
   settings.sums_apart = options.trainer && adds_gradients_apart(*options.trainer);
+  std::vector<std::string> others = options.also_on;
   if (options.cluster) {
     refuse_as_cluster(*options.cluster);
     question.cluster = load_cluster(*options.cluster);
     settings.cluster = &question.cluster.value;
+    if (!options.device) others = take_all_types(question.cluster.value, settings);
     settings.gpus = options.gpus ? question.request.gpus : device_count(question.cluster.value);
   } else {
     required(options.gpus, "--gpus", "--gpus 64, or give --cluster");
@@ -246,14 +262,15 @@ void use_estimate(Question& question, const SearchOptions& options, const Loaded
                     kMostGpus));
   }
   question.estimated = estimate_model(config, settings);
-  for (const std::string& device : options.also_on) {
+  for (const std::string& device : others) {
     settings.device = device;
     add_device(*question.estimated, estimate_model(config, settings));
   }
   const EstimatedModel& estimated = *question.estimated;
   question.profile = {estimated.estimate.profile, config.file};
   question.request.sequence_length = estimated.request.sequence_length;
-  question.request.pins.device = estimated.request.device;
+  const bool has_all_types = !options.device && !others.empty();
+  if (!has_all_types) question.request.pins.device = estimated.request.device;
   if (options.cluster) return;
   question.cluster.value = default_cluster(estimated.device, question.request.gpus);
   question.cluster.file = {kAssumedCluster,
@@ -376,6 +393,9 @@ void require_inputs(const SearchOptions& options) { static_cast<void>(load_input
 
 Question question_of(const SearchOptions& options) {
   Question question;
+  if (options.network && options.cluster) {
+    refuse_network_of_cluster(*options.network, *options.cluster);
+  }
   const Loaded<Json> model = load_inputs(options);
   const bool is_config = is_model_config(model.value);
   SearchRequest& request = question.request;
@@ -441,6 +461,24 @@ std::string words_of(const Question& question) {
   return text;
 }
 
+namespace {
+
+// "46.5 GB/s per GPU between nodes (93 % of --network 400Gb/s)"
+std::string words_between_nodes(const Question& question) {
+  const LinkLevel& between = question.cluster.value.levels.back();
+  const bool is_shared = between.shared_bandwidth.value > 0.0;
+  std::string text =
+      fmt::format("{} GB/s {} between nodes", fixed(between.bandwidth.value / 1e9, 1),
+                  is_shared ? "for all GPUs of a node" : "per GPU");
+  const auto& network = question.estimated->device.network;
+  if (network && !network->asked.empty()) {
+    text += fmt::format(" (93 % of --network {})", network->asked);
+  }
+  return text;
+}
+
+}  // namespace
+
 std::vector<std::string> notes_of(const Question& question) {
   if (!question.estimated) return {};
   std::vector<std::string> notes = notes_of(*question.estimated);
@@ -450,8 +488,7 @@ std::vector<std::string> notes_of(const Question& question) {
                                  cluster.node_types.front().devices, cluster.levels.front().name,
                                  fixed(cluster.levels.front().bandwidth.value / 1e9, 0));
   if (cluster.levels.size() > 1) {
-    text += fmt::format(", {} GB/s per GPU between nodes",
-                        fixed(cluster.levels.back().bandwidth.value / 1e9, 1));
+    text += ", " + words_between_nodes(question);
   }
   notes.push_back(text + "; give --cluster for yours");
   return notes;

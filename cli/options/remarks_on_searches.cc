@@ -127,9 +127,40 @@ constexpr std::array kOnSearches{
            "--reserve-gib"},
     Remark{{"network", "interconnect", "bandwidth", "ib", "infiniband", "nvlink", "latency", "nccl",
             "rdma", "roce", "ethernet", "efa", "link"},
+           "the network between nodes is --network 200Gb/s, what one GPU has of it; latencies and "
+           "links inside a node are in a cluster file: penstock devices h100-sxm --gpus 64 "
+           "--cluster-out cluster.json writes one to edit, for --cluster cluster.json",
+           "--network"},
+    Remark{{"network", "interconnect", "bandwidth", "ib", "infiniband", "nvlink", "latency", "nccl",
+            "rdma", "roce", "ethernet", "efa", "link"},
            "links are in the cluster file: --cluster FILE; compare --vary bandwidth=0.5,1,2 asks "
            "what if (factors)",
            "--cluster"},
+    Remark{{"nccl-tests", "nccl-test", "all-reduce-perf", "busbw", "nccl-file", "nccl-results",
+            "links-file", "measured-links", "bandwidth-file", "nccl-log"},
+           "two commands: penstock import nccl-tests {all_reduce.txt} --device h100-sxm --gpus 64 "
+           "-o cluster.json puts what was measured into a cluster file; then penstock plan "
+           "config.json --cluster cluster.json --global-batch 512, with what else you typed",
+           "--network"},
+    Remark{{"list-devices", "list-gpus", "show-devices", "devices-list", "list-device",
+            "list-hardware", "show-gpus", "available-gpus", "known-devices"},
+           "write penstock devices, which lists the GPUs that --device takes",
+           "--device"},
+    Remark{
+        {"peak-tflops", "peak-flops", "peak", "tflops-peak", "peak-tflops-per-gpu", "flops-per-gpu",
+         "gpu-tflops", "device-tflops", "gpu-flops", "tflops", "flops", "hardware-tflops",
+         "peak-performance", "max-tflops", "bf16-tflops", "tflops-per-gpu", "flops-per-s"},
+        "the figures of a GPU are in its file: penstock devices h100-sxm -o my-gpu.json writes "
+        "it; edit \"flops_per_s\" there ({800} TFLOP/s are {800}e12) and give --device "
+        "my-gpu.json; a step that you measured is told by --measured",
+        "--network"},
+    Remark{
+        {"memory-bandwidth", "hbm-bandwidth", "mem-bandwidth", "gpu-bandwidth", "nvlink-bandwidth",
+         "nvlink-speed", "intra-node-bandwidth", "intranode-bandwidth", "gpus-per-node-link"},
+        "the figures of a GPU are in its file: penstock devices h100-sxm -o my-gpu.json writes "
+        "it; edit \"memory_bandwidth_bytes_per_s\" or the node's \"bandwidth_bytes_per_s\" "
+        "there, and give --device my-gpu.json",
+        "--network"},
     Remark{{"target-mfu", "mfu-target", "goal", "desired-mfu", "target-throughput",
             "target-tokens-per-second"},
            "leave it out: nothing is aimed at; the fastest plan is searched, and printed with its "
@@ -141,7 +172,8 @@ constexpr std::array kOnSearches{
            "--every-candidate"},
     Remark{{"efficiency", "mfu", "utilization", "measured-time", "step-time"},
            "tell a step that you measured: --measured \"TP=4 PP=4 mbs=1 gbs=128: 14.66s\"; all "
-           "times are fitted to it",
+           "times are fitted to it; without one, a slower GPU is a file: penstock devices h100-sxm "
+           "-o my-gpu.json writes it, to be edited, for --device my-gpu.json",
            "--measured"},
     Remark{{"inference", "serving", "rlhf", "ppo", "dpo", "generate"},
            "training steps are planned: forward, backward and update of one model",

@@ -29,6 +29,7 @@ std::optional<std::string>* read_option(SearchOptions& options, const std::strin
   if (key == "gpus") return &options.gpus;
   if (key == "global-batch") return &options.global_batch;
   if (key == "device") return &options.device;
+  if (key == "network") return &options.network;
   return nullptr;
 }
 
@@ -146,6 +147,7 @@ void SearchOptions::declare_machine(Options& options) {
                  "with a config.json: the GPU (h100-sxm, a100-80gb, ..., or the path of a "
                  "penstock.device/1 file); else: a device type of the cluster",
                  device);
+  options.option("--network", "RATE", kNetworkHelp, network);
   declare_context_kind(options);
   declare_memory(options);
   declare_measured(options);
@@ -164,6 +166,7 @@ void SearchOptions::declare_layouts(Options& options) {
                  "with a config.json: the GPU (h100-sxm, a100-80gb, ..., or the path of a "
                  "penstock.device/1 file); else: a device type of the cluster",
                  device);
+  options.option("--network", "RATE", kNetworkHelp, network);
   options.heading("What is fixed; everything else is searched");
   options.repeated(
       "--pin", "K=N,...",
@@ -254,6 +257,7 @@ void SearchOptions::declare(Options& options) {
       "with a config.json: the GPU (h100-sxm, a100-80gb, ..., or the path of a penstock.device/1 "
       "file); else: only this device type of the cluster",
       device);
+  options.option("--network", "RATE", kNetworkHelp, network);
   options.option(
       "--placement", "NAME",
       "pipeline-inner (neighbouring ranks hold the stages of one replica) or data-inner (they hold "
@@ -284,6 +288,7 @@ bool set(SearchOptions& options, const std::string& key, const std::string& valu
 const std::vector<std::string>& readable_keys() {
   static const std::vector<std::string> keys{"profile",
                                              "cluster",
+                                             "network",
                                              "precision",
                                              "attention",
                                              "gradients",

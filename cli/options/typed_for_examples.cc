@@ -70,7 +70,10 @@ using Change = std::pair<std::size_t, std::string>;
 std::vector<Change> changes_of(const Arguments& words, const Arguments& typed) {
   std::vector<Change> changes;
   for (std::size_t i = 1; i < words.size(); ++i) {
-    std::string put = i == 1 ? file_for(words[i], typed) : typed_for(words[i - 1], words[i], typed);
+    const bool is_device = i == 1 && words[0] == "devices";
+    std::string put = is_device ? typed_for("--device", words[i], typed)
+                      : i == 1  ? file_for(words[i], typed)
+                                : typed_for(words[i - 1], words[i], typed);
     const bool is_there = is_among(words, put);  // "profile config.json --resume profile.json"
     if (!put.empty() && !is_there) changes.emplace_back(i, std::move(put));
   }

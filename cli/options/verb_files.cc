@@ -58,6 +58,21 @@ std::string use_of_own_file(const Arguments& arguments) {
   }
 }
 
+// What is written needs a cluster to go into: where none is named, that which is assumed of a GPU.
+Arguments with_machine(Arguments words) {
+  const auto is_named = [&words](std::string_view option) {
+    return std::any_of(words.begin(), words.end(), [option](const std::string& word) {
+      return std::string_view(word).substr(0, word.find('=')) == option;
+    });
+  };
+  const bool is_written = is_named("-o") || is_named("--output");
+  if (!is_written || is_named("--cluster") || is_named("--device")) return words;
+  const auto at = std::find_if(words.begin(), words.end(),
+                               [](const std::string& word) { return word.starts_with('-'); });
+  words.insert(at, {"--device", "h100-sxm", "--gpus", "16"});
+  return words;
+}
+
 // "import all_reduce.log": the tool comes first, and the name of its file tells which one.
 void refuse_as_tool(const Arguments& arguments) {
   const std::string& path = arguments[0];
@@ -78,6 +93,7 @@ void refuse_as_tool(const Arguments& arguments) {
   if (!tool.empty()) {
     Arguments words = arguments;
     words.insert(words.begin(), tool);
+    words = with_machine(words);
     throw_bad_input(what + "the tool that wrote it comes first: " +
                     (verb_takes("import", words)
                          ? command_of("import", words)
@@ -178,7 +194,7 @@ struct Subject {
 };
 constexpr std::string_view kCollectives =
     "the tool comes first, then a file that it wrote, and nothing is fetched: penstock import "
-    "nccl-tests all_reduce.txt --cluster cluster.json -o new.json (docs/importing.md)";
+    "nccl-tests all_reduce.txt --device h100-sxm --gpus 16 -o cluster.json (docs/importing.md)";
 constexpr std::string_view kPrices =
     "the tool comes first, then a file that it wrote, and nothing is fetched: penstock import "
     "skypilot vms.csv --cluster cluster.json -o new.json (docs/importing.md)";
@@ -229,15 +245,30 @@ constexpr std::array kSubjects{Subject{"price", kPrices},
                                Subject{"mlflow", kRuns},
                                Subject{"log", kRuns}};
 
+// "import nccl all_reduce.txt -o new.json" with the tool's own name; empty where no file is named.
+std::string command_of_subject(std::string_view help, const Arguments& arguments) {
+  const std::string tool = help == kCollectives  ? "nccl-tests"
+                           : help == kBandwidths ? "nvbandwidth"
+                           : help == kPrices     ? "skypilot"
+                                                 : "";
+  if (tool.empty() || arguments.size() < 2 || arguments[1].starts_with('-')) return "";
+  Arguments words = arguments;
+  words.front() = tool;
+  words = with_machine(words);
+  return verb_takes("import", words) ? "write " + command_of("import", words) : "";
+}
+
 // "import prices", "import nvidia-smi topo -m".
-void refuse_subject(const std::string& word) {
+void refuse_subject(const Arguments& arguments) {
+  const std::string& word = arguments.front();
   const std::string plain = plain_word(word);
   for (const Subject& each : kSubjects) {
     const bool is_it =
         plain.find(each.part) != std::string::npos || word.find(each.part) != std::string::npos;
     if (!is_it) continue;
+    const std::string command = command_of_subject(each.help, arguments);
     throw_bad_input(fmt::format("TOOL: '{}' is none of nccl-tests, nvbandwidth, skypilot\nhelp: {}",
-                                word, each.help));
+                                word, command.empty() ? std::string(each.help) : command));
   }
 }
 
@@ -267,7 +298,7 @@ void refuse_file_as_tool(const std::string& usage, const Arguments& arguments) {
     return slips_between(path, tool) <= 2;
   });
   const bool is_word = !path.starts_with('-') && path.find_first_of("./") == std::string::npos;
-  if (!is_slip && is_word) refuse_subject(path);
+  if (!is_slip && is_word) refuse_subject(arguments);
   if (is_among(tools, path)) refuse_bare_cluster(arguments);
   if (!path.starts_with('-') && path.find_first_of("./") != std::string::npos) {
     refuse_as_tool(arguments);

@@ -68,6 +68,14 @@ void WrongValues::check_missing(const SearchOptions& given) {
   });
   SearchOptions known = given;
   if (has_device && !known.device) known.device = "h100-sxm";
+  // "--device list" is no part of an example.
+  const bool asks_for_list = std::any_of(letters_.begin(), letters_.end(), [](const Error& letter) {
+    return std::string_view(letter.what()).find("is no GPU\n") != std::string_view::npos;
+  });
+  if (asks_for_list && known.device) {
+    std::replace(known.command.words.begin(), known.command.words.end(), *known.device,
+                 std::string("h100-sxm"));
+  }
   check([&] { require_inputs(known); });
 }
 

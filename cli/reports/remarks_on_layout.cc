@@ -84,6 +84,7 @@ std::string remarks_on_layout(const SearchOptions& given, const Layout& layout, 
                               const ModelProfile& profile, bool is_estimated) {
   const bool is_named = given.device && !given.cluster;
   return (is_named ? remark_of_device(*given.device) : "") +
+         remarks_on_machine(given, plan.devices()) +
          (is_estimated ? remark_of_length(given, layout, plan) : "") +
          remark_of_layout(given, layout, plan) + remark_of_gpus(given, layout, plan) +
          uneven_words(plan) + uneven_layers_words(layout, plan, profile);

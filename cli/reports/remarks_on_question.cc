@@ -6,8 +6,10 @@
 
 #include <fmt/format.h>
 
+#include "cli/io/files.h"
 #include "cli/options/device_called.h"
 #include "cli/options/field_words.h"
+#include "cli/options/network_rate.h"
 #include "report/words.h"
 
 namespace penstock {
@@ -125,7 +127,22 @@ std::string remark_of_uneven_plan(const SearchRequest& request, const Plan& plan
       plan.global_batch, std::int64_t{plan.data} * plan.micro_batch_size);
 }
 
-std::string remarks_on_question(const SearchRequest& request) {
+std::string remarks_on_machine(const SearchOptions& given, int gpus) {
+  if (given.network && given.device) {
+    return remark_of_network(*given.network, sheet_of(*given.device), gpus);
+  }
+  if (!given.cluster || !given.device || !given.also_on.empty()) return "";
+  const ClusterSpec cluster = load_cluster(*given.cluster).value;
+  if (cluster.device_types.size() < 2) return "";
+  return fmt::format(
+      "note: --device {} uses that type alone, of {}; without --device all of {} are "
+      "planned with\n",
+      *given.device, count_of(device_count(cluster), "GPU"), *given.cluster);
+}
+
+namespace {
+
+std::string remark_of_batch(const SearchRequest& request) {
   const Pins& pins = request.pins;
   const std::int64_t round =
       std::int64_t{pins.micro_batch_size.value_or(1)} * pins.data.value_or(1);
@@ -134,9 +151,16 @@ std::string remarks_on_question(const SearchRequest& request) {
   return remark_of_uneven_batch(request.global_batch, what, round);
 }
 
+}  // namespace
+
+std::string remarks_on_question(const SearchOptions& given, const SearchRequest& request) {
+  return remarks_on_machine(given, request.gpus) + remark_of_batch(request);
+}
+
 std::string remarks_on_rows(const SearchOptions& given, const Varied& varied,
                             const SearchRequest& request, const std::vector<Variant>& rows) {
   std::string remarks = remark_of_name(given);
+  if (!is_varied(varied, "gpus")) remarks += remarks_on_machine(given, request.gpus);
   bool has_degree = is_varied(varied, "b") || !given.pins.empty();
   for (const auto& [key, values] : varied) {
     if (!divides_gpus(key)) continue;

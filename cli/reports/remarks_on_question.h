@@ -20,7 +20,10 @@ namespace penstock {
 std::string remark_of_uneven_batch(int global_batch, std::string_view what, std::int64_t round);
 // Of a plan whose DP or micro-batch size the search chose.
 std::string remark_of_uneven_plan(const SearchRequest& request, const Plan& plan);
-std::string remarks_on_question(const SearchRequest& request);
+std::string remarks_on_question(const SearchOptions& given, const SearchRequest& request);
+// Where a network was asked for and is not used, and where the device is one of several types that
+// the cluster has.
+std::string remarks_on_machine(const SearchOptions& given, int gpus);
 
 // What varies in a comparison: "P" and its values.
 using Varied = std::vector<std::pair<std::string, std::vector<std::string>>>;

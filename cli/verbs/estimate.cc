@@ -44,8 +44,8 @@ constexpr const char* kExamples =
 
 struct Given {
   std::string file;
-  std::optional<std::string> device, gpus, sequence_length, precision, attention, gradients, output,
-      cluster_output;
+  std::optional<std::string> device, network, gpus, sequence_length, precision, attention,
+      gradients, output, cluster_output;
   TableFormatOptions format;
   bool fit = false;
 };
@@ -128,7 +128,15 @@ std::string remarks_on(const Given& given) {
                       *given.gpus, whole_command("plan", words));
 }
 
+// Sections are of one device, and none of them is a link.
+void refuse_unused_network(const Given& given) {
+  if (!given.network || given.cluster_output) return;
+  bad_option("--network", "it is about the cluster, and none is written",
+             "add --cluster-out cluster.json; penstock plan takes --network as well");
+}
+
 Answer estimate(const Given& given, Screen screen) {
+  refuse_unused_network(given);
   const Loaded<Json> config = load_json(given.file);
   if (format_of(config.value).starts_with("penstock.profile/")) {
     throw_bad_input(
@@ -144,6 +152,7 @@ Answer estimate(const Given& given, Screen screen) {
   }
   EstimateSettings settings;
   settings.device = given.device;
+  settings.network = given.network;
   settings.precision = given.precision;
   settings.attention = given.attention;
   settings.gradients = given.gradients;
@@ -306,6 +315,11 @@ Answer run_estimate(const Arguments& arguments, Screen screen) {
   options.positional("CONFIG", "the model's config.json, as on Hugging Face", given.file);
   options.option("--device", "NAME", "a known device, or the path of a penstock.device/1 file",
                  given.device);
+  options.option("--network", "RATE",
+                 "for --cluster-out: what one GPU has of the network between nodes in each "
+                 "direction (200Gb/s, 25GB/s), or all GPUs of a node (800Gb/s/node); default: the "
+                 "datasheet's",
+                 given.network);
   options.option("--gpus", "N", "number of GPUs; default 8", given.gpus);
   options.option("--sequence-length", "S", "tokens per sample; default: the model's, at most 8192",
                  given.sequence_length);

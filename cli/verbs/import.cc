@@ -1,6 +1,7 @@
 // `penstock import`: one row per tool, with a function that reads its files, reports them and, with
 // --cluster, works out what they change there. Only -o writes; without it the changes are told and
 // nothing happens.
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "cli/io/shell_word.h"
 #include "cli/io/text_file.h"
 #include "cli/io/write_output.h"
+#include "cli/options/assumed_machine.h"
 #include "cli/options/options.h"
 #include "cli/options/parse.h"
 #include "cli/verbs/verbs.h"
@@ -26,6 +28,7 @@ namespace {
 
 constexpr const char* kExamples =
     R"(  penstock import nccl-tests all_reduce.json reduce_scatter.json --cluster c.json -o new.json
+  penstock import nccl-tests all_reduce.txt --device h100-sxm --gpus 16 -o cluster.json
   penstock import nccl-tests sendrecv.json
   penstock import nvbandwidth out.json --cluster c.json --date 2026-11-22 -o new.json
   penstock import skypilot vms.csv --cluster c.json --region us-east-1 --spot -o new.json
@@ -34,7 +37,7 @@ constexpr const char* kExamples =
 struct Given {
   std::string from;
   std::vector<std::string> files, matches;
-  std::optional<std::string> cluster, output, level, test, region, date;
+  std::optional<std::string> cluster, device, gpus, network, output, level, test, region, date;
   bool use_sendrecv = false, spot = false, json = false;
 };
 
@@ -150,6 +153,18 @@ void declare(Options& options, Given& given) {
   options.heading("Where to put it");
   options.option("--cluster", "FILE", "the cluster to put it into; default: only print",
                  given.cluster);
+  options.option(
+      "--device", "NAME",
+      "in place of --cluster: the cluster that is assumed of this GPU (penstock devices)",
+      given.device);
+  options.option(
+      "--gpus", "N",
+      "of the assumed cluster: its GPUs; default: those that nccl-tests ran on, or one node",
+      given.gpus);
+  options.option("--network", "RATE",
+                 "of the assumed cluster: what one GPU has of the network between nodes "
+                 "(200Gb/s), or all GPUs of a node (800Gb/s/node)",
+                 given.network);
   options.option("-o,--output", "FILE",
                  "write the new cluster (- for stdout, instead of the report)", given.output);
   options.flag("--json", "what was read and changed, as one JSON object", given.json);
@@ -177,11 +192,34 @@ void declare(Options& options, Given& given) {
       given.matches);
 }
 
-std::string command_with_cluster(const Given& given) {
+std::string command_from(const Given& given, const Arguments& machine) {
   Arguments words{given.from};
   words.insert(words.end(), given.files.begin(), given.files.end());
-  words.insert(words.end(), {"--cluster", "cluster.json", "-o", *given.output});
+  words.insert(words.end(), machine.begin(), machine.end());
+  words.insert(words.end(), {"-o", *given.output});
   return command_of("import", words);
+}
+
+// A cluster that is there, or one that is assumed.
+void require_one_machine(const Given& given) {
+  const bool is_assumed = given.device.has_value();
+  if (given.cluster && is_assumed) {
+    bad_option("--device", "--cluster is given, and says which devices there are",
+               "keep one of them");
+  }
+  for (const auto& [option, value] :
+       {std::pair{"--gpus", given.gpus}, std::pair{"--network", given.network}}) {
+    if (!value || is_assumed) continue;
+    bad_option(option, "it is about the cluster that is assumed of a GPU",
+               given.cluster
+                   ? "leave it out: --cluster says it"
+                   : fmt::format("name the GPU, too: --device h100-sxm {} {}", option, *value));
+  }
+  if (!given.output || given.cluster || is_assumed) return;
+  bad_option("-o", "there is no cluster to put it into",
+             fmt::format("name the GPU, and the cluster that is assumed takes what was measured: "
+                         "{}; or a cluster file that is there: --cluster FILE",
+                         command_from(given, {"--device", "h100-sxm", "--gpus", "16"})));
 }
 
 // An option of one tool says nothing of another's files.
@@ -196,15 +234,22 @@ void require_fitting(const Given& given) {
   refuse(given.region.has_value(), "--region", "skypilot");
   refuse(given.spot, "--spot", "skypilot");
   refuse(!given.matches.empty(), "--match", "skypilot");
-  if (given.output && !given.cluster) {
-    bad_option("-o", "there is no cluster to write",
-               "name the one that takes what was measured: " + command_with_cluster(given));
-  }
+  require_one_machine(given);
   for (const auto& [option, value] :
        {std::pair{"--level", given.level}, std::pair{"--test", given.test},
         std::pair{"--region", given.region}, std::pair{"--date", given.date}}) {
     if (value && value->empty()) bad_option(option, "it is empty", "leave it out, or name one");
   }
+}
+
+// Of the assumed cluster: those that were asked for, or as many as took part in the measurement.
+std::optional<std::string> gpus_measured(const Given& given) {
+  if (given.gpus || given.from != "nccl-tests") return given.gpus;
+  int most = 0;
+  for (const std::string& file : given.files) {
+    most = std::max(most, read_nccl_test(load_text(file, kOutputs), file).ranks);
+  }
+  return std::to_string(most);
 }
 
 Json json_of(const Given& given, Imported imported) {
@@ -219,7 +264,7 @@ Json json_of(const Given& given, Imported imported) {
 
 Answer run_import(const Arguments& arguments, Screen screen) {
   Given given;
-  Options options("import TOOL FILE... [--cluster FILE -o FILE]",
+  Options options("import TOOL FILE... [--cluster FILE | --device NAME --gpus N] [-o FILE]",
                   "Reads measurements of other tools and cloud prices, prints them, and puts them "
                   "into a cluster file with their source: curves of collectives (nccl-tests), "
                   "bandwidths inside a node "
@@ -243,6 +288,9 @@ Answer run_import(const Arguments& arguments, Screen screen) {
   require_fitting(given);
   std::optional<Loaded<ClusterSpec>> cluster;
   if (given.cluster) cluster = load_cluster(*given.cluster);
+  if (given.device) {
+    cluster = {assumed_machine(*given.device, gpus_measured(given), given.network), {}};
+  }
   Imported imported = tool.import(given, cluster ? &cluster->value : nullptr, screen);
   const bool is_changed = imported.changes && !imported.changes->changes.empty();
   const int exit = imported.changes && !is_changed ? kNo : kYes;

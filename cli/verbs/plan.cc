@@ -437,7 +437,7 @@ Answer run_plan(const Arguments& arguments, Screen screen) {
     question.request.sequence_length = result.best.front().plan.sequence_length;
   }
   const std::string remarks =
-      remarks_on_question(question.request) + remark_of_tokens(asked, question.request);
+      remarks_on_question(given, question.request) + remark_of_tokens(asked, question.request);
   Winner winner = winner_of(question, result, other, asked, is_short);
   const int exit = exit_of(result, winner);
   const bool writes = output && !result.best.empty();

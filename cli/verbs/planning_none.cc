@@ -2,6 +2,7 @@
 #include <string>
 
 #include "cli/io/files.h"
+#include "cli/options/assumed_machine.h"
 #include "cli/parts/book_plan.h"
 #include "cli/parts/document_plans.h"
 #include "cli/parts/jobs_run.h"
@@ -38,8 +39,17 @@ Answer run_explain(const Arguments&, Screen) { return not_built("explain"); }
 Answer run_report(const Arguments&, Screen) { return not_built("report"); }
 Answer run_export(const Arguments&, Screen) { return not_built("export"); }
 Answer run_calibrate(const Arguments&, Screen) { return not_built("calibrate"); }
+Answer run_devices(const Arguments&, Screen) { return not_built("devices"); }
 Answer run_estimate(const Arguments&, Screen) { return not_built("estimate"); }
 Answer run_fingerprint(const Arguments&, Screen) { return not_built("fingerprint"); }
+
+ClusterSpec assumed_machine(const std::string&, const std::optional<std::string>&,
+                            const std::optional<std::string>&) {
+  throw Error(ErrorKind::kMissingResource,
+              "--device: what a datasheet assumes is a part of the planner, without which this "
+              "penstock was built\nhelp: give --cluster FILE, or reconfigure with "
+              "-DPENSTOCK_PLANNER=ON");
+}
 
 Loaded<PlanFile> plan_from_book(const std::string& path, int /*ranks*/,
                                 const RanksOfTypes& /*of_types*/) {

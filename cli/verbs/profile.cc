@@ -399,6 +399,13 @@ Answer run_profile(const Arguments& arguments, Screen screen) {
   options.remark({"region", "zone", "account", "user", "credentials", "sso", "cloud", "provider"},
                  "leave it out: a profile here is a measured model, and no account of a cloud: "
                  "penstock profile gpt -o profile.json measures one, data/profiles has some");
+  options.remark({"hosts", "nodes", "hostfile", "nodelist", "machines", "nnodes", "num-nodes",
+                  "host", "node", "hostname", "servers"},
+                 "links between nodes are measured where every node takes part: start on each of "
+                 "them ({node01,node02}) torchrun --nnodes 2 --nproc-per-node 8 --rdzv-endpoint "
+                 "HOST:29500 --no-python penstock profile --links --device cuda --cluster-out "
+                 "cluster.json; or run nccl-tests over them: penstock import nccl-tests "
+                 "all_reduce.txt --device h100-sxm --gpus 16 -o cluster.json");
   if (auto help = options.parse(arguments, screen)) return help_answer(*help);
   go_on_with_torch();
 

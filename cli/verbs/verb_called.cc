@@ -172,7 +172,14 @@ std::string command_for_trainer(const Typed& typed) {
   return whole_command("plan", words);
 }
 
+// "penstock devices h100-sxm" of "device show h100-sxm"; of no GPU the list.
+std::string command_of_devices(const Typed& typed) {
+  const auto gpu = std::find_if(typed.words.begin(), typed.words.end(), is_like_gpu);
+  return gpu == typed.words.end() ? "penstock devices" : whole_command("devices", {*gpu});
+}
+
 std::string put_for(std::string_view place, const Typed& typed) {
+  if (place == "devices") return command_of_devices(typed);
   if (place == "plan") return first_or(typed.files.plans, "plan.json");
   if (place == "model") return first_or(typed.files.models, "config.json");
   if (place == "script") return first_or(typed.files.scripts, "train.sh");
@@ -353,6 +360,9 @@ std::string help_for_vague(const Typed& typed) {
     if (!is_word || std::filesystem::exists(word, error)) break;
     nouns.push_back(plain_word(word));
   }
+  if (!nouns.empty() && is_like_gpu(nouns.front())) {
+    return "write " + command_of_devices(typed) + ", which shows what is assumed of that GPU";
+  }
   if (std::string help = nouns.empty() ? "" : help_for_noun(nouns, typed); !help.empty()) {
     return help;
   }
@@ -361,7 +371,7 @@ std::string help_for_vague(const Typed& typed) {
   }
   if (std::string help = help_for_files("explain", typed.words); !help.empty()) return help;
   if (!typed.files.clusters.empty()) return help_for_noun({"cluster"}, typed);
-  return "penstock --help lists the verbs, penstock plan config.json --device list the GPUs and "
+  return "penstock --help lists the verbs, penstock devices the GPUs and "
          "penstock schedule --help the schedules; of a plan penstock explain plan.json says what "
          "limits it";
 }
@@ -377,6 +387,28 @@ std::string help_for_part(const std::vector<std::string>& parts,
     if (std::string help = help_for_word(part, typed); !help.empty()) return help;
   }
   return "";
+}
+
+// "measure links", "bench network": the noun says what is measured.
+std::string help_for_links(const std::string& verb, const Typed& typed) {
+  constexpr std::array<std::string_view, 6> kMeasure{"measure", "bench", "benchmark",
+                                                     "test",    "probe", "run"};
+  if (!has(kMeasure, verb) || typed.words.empty()) return "";
+  const std::vector<std::string> parts = parts_of(plain_word(typed.words[0]));
+  const bool is_about_them = std::any_of(parts.begin(), parts.end(),
+                                         [](const auto& part) { return has(kLinks.typed, part); });
+  return is_about_them ? said_of(kLinks, typed) : "";
+}
+
+// "--list-devices" in the place of the verb.
+std::string help_for_option_as_noun(const Typed& typed) {
+  const std::size_t begin = typed.verb.find_first_not_of('-');
+  if (begin == 0 || begin == std::string::npos) return "";
+  const std::vector<std::string> parts = parts_of(plain_word(typed.verb.substr(begin)));
+  const bool are_nouns =
+      parts.size() > 1 &&
+      std::any_of(parts.begin(), parts.end(), [](auto& part) { return has(kVague, part); });
+  return are_nouns ? help_for_noun(parts, typed) : "";
 }
 
 // "llama-3-8b --gpus 8", "h100 config.json": of a model and a GPU a plan is asked for.
@@ -466,6 +498,7 @@ std::string help_for_verb(const Arguments& arguments, const std::vector<std::str
   const Typed typed{first, without_form(rest), typed_files(rest)};
   if (first.starts_with('-') || first.find('.') != std::string::npos ||
       first.find('/') != std::string::npos) {
+    if (std::string help = help_for_option_as_noun(typed); !help.empty()) return help;
     if (std::string help = help_for_question(typed); !help.empty()) return help;
     return "a verb comes first: penstock plan config.json --device h100-sxm --gpus 64 "
            "--global-batch 512";
@@ -473,6 +506,7 @@ std::string help_for_verb(const Arguments& arguments, const std::vector<std::str
   const std::string plain = plain_word(first), word = american(plain);
   if (word == "penstock") return "leave the second 'penstock' out";
   if (has(kVague, word)) return help_for_vague(typed);
+  if (std::string help = help_for_links(word, typed); !help.empty()) return help;
   const bool is_question = has(kAsking.typed, word);
   if (std::string help = is_question ? help_for_asked_model(typed) : ""; !help.empty()) return help;
   if (std::string help = help_for_value_as_verb(first, rest); !help.empty()) return help;

@@ -56,8 +56,21 @@ inline constexpr Idea kAsking{
     "a question is asked with options: {planning} --tokens 2T --usd-per-gpu-hour 2.5 prints "
     "the best plan, the days and the price"};
 
+// Whose speed is measured by other tools; their nouns outweigh "bench" and "measure" beside them.
+inline constexpr Idea kLinks{
+    {"links",         "link",        "bandwidth",  "network",     "interconnect", "nccl",
+     "nccl-tests",    "infiniband",  "ib",         "nvlink",      "latency",      "fabric",
+     "p2p",           "allreduce",   "all-reduce", "nvbandwidth", "internode",    "comm",
+     "communication", "collectives", "busbw",      "roce"},
+    "nccl-tests measures links between nodes (mpirun -np 16 ./all_reduce_perf -b 1M -e 8G -f 2 > "
+    "all_reduce.txt): penstock import nccl-tests all_reduce.txt --device h100-sxm --gpus 16 -o "
+    "cluster.json puts its figures into a cluster file; penstock profile --links --device cuda "
+    "--cluster-out cluster.json measures the links of this machine, and those between nodes where "
+    "torchrun --no-python starts it on all of them"};
+
 // What people ask of a layout, "check-memory", "estimate-cost": it outweighs the verb beside it.
 inline constexpr std::array kQuantities{
+    kLinks,
     Idea{
         {"memory", "mem", "vram", "oom", "fit", "fits", "hbm", "footprint"},
         "did you mean 'predict'? {predicting} says what every rank of one layout holds; "
@@ -79,9 +92,7 @@ inline constexpr std::array kQuantities{
 inline constexpr std::array kThings{
     Idea{{"device", "devices", "gpu", "gpus", "hardware", "accelerator", "accelerators", "card",
           "cards", "nvidia", "smi", "nvidia-smi", "rocm-smi", "nvtop", "nvitop", "lspci"},
-         "--device takes the name of a GPU, such as h100-sxm, a100-80gb, b200, mi300x or rtx-4090; "
-         "penstock plan {model} --device list names all, and penstock schedule --help the "
-         "schedules"},
+         "write {devices}: the GPUs that --device takes, and what is assumed of them"},
     Idea{{"model", "models", "config.json", "llm"},
          "any config.json of Hugging Face's is a model: {planning} (data/models has some)"},
     Idea{{"cluster", "clusters", "node", "nodes", "machines", "topology", "hosts", "sinfo",

@@ -324,6 +324,7 @@ std::span<const Verb> verbs() {
       Verb{"multi", "put several models on the same GPUs", run_multi},
       Verb{"explain", "say what limits a plan, and what would make it faster", run_explain},
       Verb{"calibrate", "fit predictions to measured runs", run_calibrate},
+      Verb{"devices", "list GPUs and what is assumed of them, to change it", run_devices},
       Verb{"estimate", "write an estimated profile from a config.json", run_estimate},
       Verb{"profile", "measure a model and the links on this machine", run_profile},
       Verb{"train", "train by a plan with LibTorch, or replay it in real time", run_train},

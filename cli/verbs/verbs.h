@@ -37,6 +37,7 @@ Answer run_multi(const Arguments& arguments, Screen screen);
 Answer run_explain(const Arguments& arguments, Screen screen);
 Answer run_calibrate(const Arguments& arguments, Screen screen);
 Answer run_estimate(const Arguments& arguments, Screen screen);
+Answer run_devices(const Arguments& arguments, Screen screen);
 Answer run_profile(const Arguments& arguments, Screen screen);
 Answer run_train(const Arguments& arguments, Screen screen);
 Answer run_planner(const Arguments& arguments, Screen screen);

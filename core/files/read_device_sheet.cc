@@ -108,6 +108,9 @@ class SheetReader {
     sheet_.network.emplace();
     sheet_.network->bandwidth = {rate_of(
         need(*network, "bandwidth_bytes_per_s", "of one device between nodes, in one direction"))};
+    if (const auto shared = network->get("shared_bandwidth_bytes_per_s")) {
+      sheet_.network->shared_bandwidth = {rate_of(*shared)};
+    }
     sheet_.network->source = source_of(*network, "source");
     network->finish();
   }

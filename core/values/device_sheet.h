@@ -42,6 +42,9 @@ struct NodeLink {
 struct NodeNetwork {
   BytesPerSecond bandwidth{};  // of one device's part of the node's cards, one direction
   int source = 0;
+  // What the devices of a node share of its cards; 0: each has its own part, and no more.
+  BytesPerSecond shared_bandwidth{};
+  std::string asked{};  // in place of the datasheet's, as somebody wrote it: "200Gb/s"; else empty
   bool operator==(const NodeNetwork&) const = default;
 };
 
@@ -81,5 +84,7 @@ struct DeviceSheet {
 
 // Error{kBadInput} with file, line, path, value and remedy.
 DeviceSheet read_device_sheet(const Json& json, const std::string& file);
+// Exactly what read_device_sheet() reads.
+Json write_device_sheet(const DeviceSheet& sheet);
 
 }  // namespace penstock

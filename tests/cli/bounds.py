@@ -48,6 +48,7 @@ COMMANDS = {
     "report": ["report plan.json -o r.html", "report " + ASKED + " -o r.html"],
     "trace": ["trace plan.json"],
     "check": ["check plan.json", "check train.sh"],
+    "devices": ["devices h100-sxm"],
     "fingerprint": ["fingerprint"],
 }
 # It waits for what a cloud announces until it is stopped: that it goes on for a while is enough.

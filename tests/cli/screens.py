@@ -57,7 +57,7 @@ COMMANDS = [
     f"compare {PROFILE} {CLUSTER} --global-batch 512 --vary color=red,blue",
     "schedule interleaved -P 2 -V 2 -M 9 --cost F=1ms,B=2ms",
 ]
-VERBS = ("plan predict simulate schedule compare dynamic multi explain calibrate estimate profile train validate "
+VERBS = ("plan predict simulate schedule compare dynamic multi explain calibrate devices estimate profile train validate "
          "import export report trace check fingerprint completions man").split()
 WIDTHS = (60, 80, 120, 200)
 
