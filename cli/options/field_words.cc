@@ -174,6 +174,17 @@ std::string cost_called(std::string_view typed) {
   return std::string(typed);
 }
 
+std::string recompute_called(std::string_view typed) {
+  constexpr std::array<std::string_view, 8> kNone{"none",  "off",      "never", "no",
+                                                  "false", "disabled", "0",     "nowhere"};
+  constexpr std::array<std::string_view, 7> kFull{"full",   "on",  "true",      "yes",
+                                                  "always", "all", "everywhere"};
+  const std::string word = plain_word(typed);
+  if (std::find(kNone.begin(), kNone.end(), word) != kNone.end()) return "none";
+  if (std::find(kFull.begin(), kFull.end(), word) != kFull.end()) return "full";
+  return word == "selective" ? word : "";
+}
+
 std::string key_or_word(std::string_view typed) {
   std::string key = key_called(typed);
   return key.empty() ? std::string(typed) : key;

@@ -28,4 +28,7 @@ std::string field_word(std::string_view key);
 // Of a list of keys, those of one letter as field words: what a message lists.
 std::vector<std::string> in_field_words(std::vector<std::string> keys);
 
+// The mode of recompute that "off", "never" or "true" is; empty of other words.
+std::string recompute_called(std::string_view typed);
+
 }  // namespace penstock

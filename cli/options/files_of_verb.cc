@@ -7,6 +7,7 @@
 #include "cli/io/file_kinds.h"
 #include "cli/io/shell_word.h"
 #include "cli/options/able_verbs.h"
+#include "cli/options/trainer_asked.h"
 #include "cli/options/trainer_called.h"
 #include "cli/options/typed_files.h"
 #include "cli/options/whole_command.h"
@@ -53,16 +54,28 @@ PartedWords parted_words(std::string_view maker, std::string_view verb, const Ar
   return parted;
 }
 
-// "--to torchtitan" asks for a plan that it can run.
-std::string for_trainer(const Arguments& asked, const Arguments& making) {
-  std::string trainer = "megatron";
-  for (std::size_t i = 0; i < asked.size(); ++i) {
-    if (asked[i] == "--to" && i + 1 < asked.size()) trainer = asked[i + 1];
-    if (asked[i].starts_with("--to=")) trainer = asked[i].substr(asked[i].find('=') + 1);
+// "--to torchtitan", "--format deepspeed" ask for a plan that it can run.
+std::string help_for_exported_model(const Arguments& arguments, const Arguments& making) {
+  const std::string asked = trainer_asked(arguments);
+  const std::string trainer = asked.empty() ? "megatron" : asked;
+  Arguments words{arguments[0]};
+  for (std::size_t i = 0; i < making.size(); ++i) {
+    const std::size_t equals = making[i].find('=');
+    const bool has_next = equals == std::string::npos && i + 1 < making.size();
+    const bool is_trainer =
+        making[i].starts_with("--") &&
+        (has_next ? trainer_called(making[i + 1]) == trainer
+                  : equals != std::string::npos &&
+                        trainer_called(making[i].substr(equals + 1)) == trainer);
+    if (!is_trainer) words.push_back(making[i]);
+    i += is_trainer && has_next ? 1 : 0;
   }
-  trainer = trainer_called(trainer);
-  const bool is_said = std::find(making.begin(), making.end(), "--for") != making.end();
-  return find_trainer(trainer) == nullptr || is_said ? "" : " --for " + trainer;
+  const std::string name = trainer.substr(0, trainer.find('@'));
+  const std::string planned = name == "megatron-bridge" ? "megatron" : trainer;
+  return fmt::format("make a plan from it: {}{} -o plan.json; then {}",
+                     whole_command("plan", words),
+                     find_trainer(planned) == nullptr ? "" : " --for " + planned,
+                     command_of_export("plan.json", trainer, arguments));
 }
 
 // What was to be written is the plan, of verbs that write nothing.
@@ -229,13 +242,13 @@ std::string help_for_plan_first(std::string_view verb, const Arguments& argument
         "profile: penstock profile {} --device cpu -o profile.json measures one (docs/training.md)",
         whole_command("plan", model), shell_word(arguments[0]));
   }
-  const std::string trainer = verb == "export" ? for_trainer(parted.asked, parted.making) : "";
+  if (verb == "export") return help_for_exported_model(arguments, parted.making);
   const std::string plan = plan_written(verb, arguments);
   Arguments making{arguments[0]}, asked{plan};
   making.insert(making.end(), parted.making.begin(), parted.making.end());
   asked.insert(asked.end(), parted.asked.begin(), parted.asked.end());
-  return fmt::format("make a plan from it: {}{} -o {}; then {}", whole_command(maker, making),
-                     trainer, shell_word(plan), whole_command(verb, asked));
+  return fmt::format("make a plan from it: {} -o {}; then {}", whole_command(maker, making),
+                     shell_word(plan), whole_command(verb, asked));
 }
 
 }  // namespace penstock

@@ -20,9 +20,11 @@
 #include "cli/options/parse.h"
 #include "cli/options/pasted_pairs.h"
 #include "cli/options/schedule_spelled.h"
+#include "cli/options/trainer_called.h"
 #include "cli/options/training_kind.h"
 #include "cli/options/typed_files.h"
 #include "core/values/units.h"
+#include "trainers/trainer_table.h"
 
 namespace penstock {
 namespace {
@@ -99,6 +101,10 @@ std::string value_for(std::string_view name, const std::string& value) {
   return value == "1" ? "on" : "off";
 }
 
+bool is_exported_trainer(const std::string& value) {
+  return is_among(exported_trainer_names(), trainer_called(value));
+}
+
 // Of an option that the verb does not have, with its value where there is one.
 class Readings {
  public:
@@ -158,6 +164,7 @@ class Readings {
     const std::string_view letters = std::string_view(name_).substr(name_.find_first_not_of('-'));
     add_degree(key_called(letters.size() == 1 ? letters : std::string_view(word_)), kDegree);
     add_zero();
+    add_recompute();
     add_schedule();
     add_other_names();
     add_by_index();
@@ -215,6 +222,8 @@ class Readings {
   }
 
   [[nodiscard]] bool fits(const Target& target) const {
+    const bool is_backend = word_ == "backend" || word_ == "engine";  // also "nccl", "flash"
+    if (is_backend && !is_exported_trainer(value_)) return false;
     constexpr std::array<std::string_view, 8> kNumbers{
         "--gpus", "--global-batch", "--sequence-length", "--usd-per-gpu-hour",
         "--top",  "--threads",      "--tokens",          "--mtbf-hours"};
@@ -427,6 +436,26 @@ class Readings {
       say(kZero, "write --sharding " + value);
     } else if (asked_.has("--layout")) {
       say(kZero, fmt::format("write --layout \"... sharding={}\"", value));
+    }
+  }
+
+  // "--activation-checkpointing none", "--gradient-checkpointing true": whether it is on or off is
+  // the mode.
+  void add_recompute() {
+    constexpr std::array<std::string_view, 8> kNames{"activation-checkpointing",
+                                                     "gradient-checkpointing",
+                                                     "checkpoint-activations",
+                                                     "recompute-activations",
+                                                     "activation-recomputation",
+                                                     "ac",
+                                                     "checkpointing",
+                                                     "recomputation"};
+    const std::string mode = recompute_called(value_);
+    if (!is_among(kNames, word_) || value_.empty() || mode.empty()) return;
+    if (asked_.has("--recompute")) {
+      say(kOwnRemark, "write --recompute " + mode);
+    } else if (asked_.has("--layout")) {
+      say(kOwnRemark, fmt::format("write --layout \"... recompute={}\"", mode));
     }
   }
 

@@ -68,7 +68,7 @@ constexpr std::array kOtherNames{
     OtherName{{"topk", "top-k", "num-plans", "k"}, {{kTop}}},
     OtherName{{"jobs", "j", "workers", "num-threads", "num-jobs", "n-jobs"}, {{kThreads}}},
     OtherName{{"out", "outfile", "output-file", "save"}, {{kOutput}}},
-    OtherName{{"trainer", "framework"}, {{kFor, {"--to", ""}}}},
+    OtherName{{"trainer", "framework", "backend", "engine"}, {{kFor, {"--to", ""}}}},
     OtherName{{"trainer", "framework"}, {{{"--as", ""}}}},
     OtherName{{"slurm-nodes", "slurm-nnodes"}, {{{"--nodes", ""}}}},
     OtherName{{"target"}, {{{"--to", ""}, kFor}}},

@@ -18,6 +18,7 @@
 #include "cli/options/odd_values.h"
 #include "cli/options/options_entry.h"
 #include "cli/options/options_in_values.h"
+#include "cli/options/other_wishes.h"
 #include "cli/options/output_names.h"
 #include "cli/options/parse.h"
 #include "cli/options/pasted_command.h"
@@ -175,7 +176,7 @@ std::optional<std::string> Options::parse(const Arguments& typed, Screen screen)
   refuse_pasted_command(usage_, arguments);
   refuse_quoted(arguments);
   refuse_file_pattern(table(), arguments);
-  refuse_schedule(arguments);
+  refuse_other_wish(table(), arguments);
   refuse_gpus(arguments);
   refuse_named_argument(index(), arguments);
   refuse_other_file(usage_, with_file_first(table(), arguments));

@@ -77,7 +77,6 @@ class Options {
   void refuse_quoted(const Arguments& arguments) const;
   void refuse_blank_options(const Arguments& arguments) const;
   [[noreturn]] void refuse_missing(const Arguments& own, const Entry& missing) const;
-  void refuse_schedule(const Arguments& arguments) const;
   void refuse_gpus(const Arguments& arguments) const;
   [[nodiscard]] bool takes_value(const std::string& name) const;
   [[nodiscard]] const WordIndex& index() const;  // made when a word is unknown

@@ -12,6 +12,7 @@
 
 #include "cli/options/given_options.h"
 #include "cli/options/parse.h"
+#include "cli/options/trainer_asked.h"
 #include "cli/options/whole_command.h"
 
 namespace penstock {
@@ -57,6 +58,23 @@ std::string file_of(const OptionTable& table, const std::string& form) {
                                                    : "profile.json";
 }
 
+// "plan ... -o train_config.toml": a plan for the trainer whose file that is, then its job.
+void refuse_trainers_file(const OptionTable& table, const Arguments& words,
+                          const GivenOption& output) {
+  const std::string verb = verb_of(table), of_file = trainer_of_file(output.value);
+  if ((verb != "plan" && verb != "predict") || of_file.empty()) return;
+  Arguments others = with_instead(words, output, {});
+  const auto planned = value_of(others, {"--for"});
+  const std::string trainer = planned.value_or(of_file);
+  if (!planned) others.insert(others.end(), {"--for", trainer});
+  others.insert(others.end(), {"-o", "plan.json"});
+  bad_option(
+      "--output",
+      fmt::format("plans and books are JSON files, and {} is one of {}'s", output.value, trainer),
+      fmt::format("write the plan, then its job: {}; then {}", whole_command(verb, others),
+                  command_of_export("plan.json", trainer, {})));
+}
+
 bool has_tables(const OptionTable& table) {
   const OptionRow* row = row_named(table, "--format");
   return row != nullptr &&
@@ -68,6 +86,7 @@ bool has_tables(const OptionTable& table) {
 void refuse_form_as_output(const OptionTable& table, const Arguments& words) {
   const auto output = output_in(table, words);
   if (!output) return;
+  refuse_trainers_file(table, words, *output);
   const std::string& value = output->value;
   const std::size_t equals = value.find('=');
   const auto command = [&](const std::string& file) {

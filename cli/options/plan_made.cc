@@ -43,6 +43,17 @@ class PlanText {
     return word != nullptr && word->kind() == Json::Kind::kString ? word->text() : "";
   }
 
+  // "megatron" of "sender-blocks (as megatron)".
+  [[nodiscard]] std::string trainer() const {
+    constexpr std::string_view kAs = " (as ";
+    const Json* name = find("executor", "name");
+    if (name == nullptr || name->kind() != Json::Kind::kString) return "";
+    const std::size_t at = name->text().find(kAs);
+    if (at == std::string::npos || !name->text().ends_with(')')) return "";
+    const std::size_t begin = at + kAs.size();
+    return name->text().substr(begin, name->text().size() - 1 - begin);
+  }
+
   // 0 where it is no number of such a thing; a context that is not said is 1.
   [[nodiscard]] int count_of(std::string_view key) const {
     const Json* number = find("plan", std::string(key).c_str());
@@ -92,7 +103,7 @@ std::string layout_of(const PlanText& plan) {
 PlanMade plan_made(const std::string& path) {
   const PlanText plan(path);
   PlanMade made{plan.path_of("profile"), plan.path_of("cluster"), plan.device(), "", "",
-                layout_of(plan)};
+                layout_of(plan),         plan.trainer()};
   std::int64_t gpus = 1;
   for (const std::string_view degree : {"pipeline", "data", "tensor", "context"}) {
     gpus = gpus > std::numeric_limits<int>::max() ? 0 : gpus * plan.count_of(degree);

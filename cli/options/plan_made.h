@@ -8,6 +8,7 @@ namespace penstock {
 // Empty texts of what it does not say; of files only those that are there.
 struct PlanMade {
   std::string model, cluster, device, gpus, batch, layout;
+  std::string trainer;  // whose executor it has, "megatron"
 };
 PlanMade plan_made(const std::string& path);
 

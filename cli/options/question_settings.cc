@@ -56,6 +56,12 @@ std::string check_recompute(const ModelProfile& profile, const std::string& opti
   }
   std::sort(known.begin(), known.end());
   known.erase(std::unique(known.begin(), known.end()), known.end());
+  const std::string called = recompute_called(name);
+  if (std::find(known.begin(), known.end(), called) != known.end()) {
+    bad_option(option, fmt::format("the profile has no recompute mode '{}'", name),
+               option == "--recompute" ? fmt::format("write {} {}", option, called)
+                                       : fmt::format("did you mean '{}'?", called));
+  }
   const std::string help = name.find(',') == std::string::npos
                                ? help_for_unknown(name, known)
                                : "name one mode; without the option all are searched";

@@ -31,17 +31,6 @@ std::vector<std::string> words_of(std::string_view typed) {
   return words;
 }
 
-// What somebody may mean who names a whole family.
-std::vector<std::string> schedules_of_family(std::string_view typed) {
-  const std::string word = letters_and_digits(typed);
-  if (word == "zb" || word == "zerobubble" || word == "zbpp" || word == "zbh") {
-    return {"zb-h1", "zb-h2", "zb-v", "interleaved-zb", "zb-auto"};
-  }
-  if (word == "v" || word == "vshape" || word == "vschedule") return {"zb-v", "v-half", "v-min"};
-  if (word == "bidirectional") return {"chimera", "dualpipe"};
-  return {};
-}
-
 // What other fields have schedules of, and the words for them.
 struct OtherField {
   std::string_view what;
@@ -81,6 +70,16 @@ void refuse_other_field(std::string_view option, std::string_view typed, const s
 }
 
 }  // namespace
+
+std::vector<std::string> schedules_of_family(std::string_view typed) {
+  const std::string word = letters_and_digits(typed);
+  if (word == "zb" || word == "zerobubble" || word == "zbpp" || word == "zbh") {
+    return {"zb-h1", "zb-h2", "zb-v", "interleaved-zb", "zb-auto"};
+  }
+  if (word == "v" || word == "vshape" || word == "vschedule") return {"zb-v", "v-half", "v-min"};
+  if (word == "bidirectional") return {"chimera", "dualpipe"};
+  return {};
+}
 
 bool is_schedule_of_other_field(std::string_view typed) {
   const bool is_file = typed.find_first_of("./") != std::string_view::npos;

@@ -101,7 +101,8 @@ FileRole role_of(const std::string& word) {
     return describes_model(word) ? FileRole::kModel : role_of_ending(word);
   }
   if (const FileRole role = role_of_ending(word); role != FileRole::kNone) return role;
-  if (word.ends_with(".json")) return role_of_json_name(word);
+  const bool is_list = word.find(',') != std::string::npos;  // "plan.json,other.json"
+  if (word.ends_with(".json")) return is_list ? FileRole::kNone : role_of_json_name(word);
   return is_hub_name(word) ? FileRole::kModel : FileRole::kNone;
 }
 

@@ -21,7 +21,6 @@
 #include "cli/options/options_entry.h"
 #include "cli/options/parse.h"
 #include "cli/options/placed_words.h"
-#include "cli/options/schedule_spelled.h"
 #include "cli/options/whole_command.h"
 #include "core/files/plan_format.h"
 #include "core/values/error.h"
@@ -219,39 +218,6 @@ std::string Options::help_for_value(const std::string& name) const {
 bool Options::has(const char* name) const {
   const std::vector<std::string> known = known_names();
   return std::find(known.begin(), known.end(), name) != known.end();
-}
-
-// "compare 1f1b zb-h1 -P 8 -M 32": costs without a model.
-void Options::refuse_schedule(const Arguments& arguments) const {
-  const auto file = std::find_if(entries_.begin(), entries_.end(),
-                                 [](const Entry& entry) { return entry.is_positional; });
-  const bool takes_file =
-      file != entries_.end() && (file->names == "MODEL" || file->names.starts_with("PLAN"));
-  if (!takes_file || arguments.empty()) return;
-  std::vector<std::string> schedules, counts;
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const std::string& word = arguments[i];
-    const std::string_view schedule = schedule_spelled(word.substr(0, word.find(',')));
-    std::error_code error;
-    if (!schedule.empty() && !std::filesystem::exists(word, error) && schedules.size() == i) {
-      schedules.push_back(word.find(',') == std::string::npos ? std::string(schedule) : word);
-    }
-    const bool is_count = word == "-P" || word == "-M" || word == "-V";
-    if (is_count && i + 1 < arguments.size()) counts.push_back(word + ' ' + arguments[i + 1]);
-  }
-  if (schedules.empty()) return;
-  for (const char* needed : {"-P 4", "-M 8"}) {
-    const std::string_view name(needed, 2);
-    const bool is_typed = std::any_of(counts.begin(), counts.end(), [&](const std::string& count) {
-      return count.starts_with(name);
-    });
-    if (!is_typed) counts.emplace_back(needed);
-  }
-  throw_bad_input(fmt::format(
-      "'{}' is a schedule, and no file\nhelp: without a model: penstock schedule {} {} --cost "
-      "F=10ms,I=10ms,W=10ms; of a model: penstock compare config.json ... --vary "
-      "schedule=1f1b,zb-h1",
-      arguments[0].substr(0, kLongestName), joined(schedules, ","), joined(counts, " ")));
 }
 
 // "plan 'config.json --gpus 64'": one word, where several were meant.

@@ -96,8 +96,10 @@ std::string help_for_value_of_flag(const SurplusWord& surplus) {
     if (row.positional) continue;
     if (!row.takes_value() && is_among(row.names, before)) {
       const std::string percent = before + "-percent";
-      if (surplus.has(percent))
-        return fmt::format("write {} {}", percent, is_number(word) ? word : "5");
+      const std::string number = word.substr(0, word.find('%'));
+      if (surplus.has(percent)) {
+        return fmt::format("write {} {}", percent, is_number(number) ? number : "5");
+      }
       return help_for_flag(surplus.asked.index(), before, word);
     }
     if (is_unit_of_number && is_among(row.names, *(at - 2))) return help_for_unit_of(row, at);

@@ -7,7 +7,9 @@
 #include <fmt/format.h>
 
 #include "cli/io/shell_word.h"
+#include "cli/options/asked_of_search.h"
 #include "cli/options/field_words.h"
+#include "cli/options/given_options.h"
 #include "cli/options/options_entry.h"
 #include "cli/options/plan_as_model.h"
 #include "cli/options/typed_files.h"
@@ -141,12 +143,44 @@ void refuse_range_of_plan(const Arguments& arguments) {
   }
 }
 
+// "64" as "8..64", "8" as "1..8": a recording has any number up to it.
+std::string up_to(const std::string& gpus) {
+  constexpr std::size_t kFewDigits = 1;
+  return (gpus.size() <= kFewDigits ? "1.." : "8..") + gpus;
+}
+
+// "plan config.json --availability trace.csv --gpus 64".
+void refuse_recording_of_plan(const Arguments& arguments) {
+  const OptionTable table = options_of(*find_verb("plan"));
+  for (const GivenOption& option : given_words(table, arguments).options) {
+    if (!is_recording(option.value) || row_named(table, option.name) != nullptr) continue;
+    Arguments words = with_instead(arguments, option, {});
+    for (const GivenOption& each : given_words(table, words).options) {
+      const bool is_number = !each.value.empty() && each.value.size() < 6 &&
+                             each.value.find_first_not_of("0123456789") == std::string::npos;
+      if (each.name != "--gpus" || !is_number) continue;
+      words = with_instead(words, each, {"--gpus", up_to(each.value)});
+      break;
+    }
+    throw_bad_input(fmt::format(
+        "{}: {} is a recording of GPUs that come and go\nhelp: a book has a plan for every number "
+        "of them: {}; then {}",
+        option.name, option.value, command_of_book(words),
+        command_of("morph", {"--book", "book.json", "--trace", option.value})));
+  }
+}
+
 }  // namespace
 
 void refuse_verb_without_file(const std::string& verb, const Arguments& arguments) {
   if (verb == "check") refuse_flags(arguments);
   if (verb == "morph") refuse_morph_of_search(arguments);
-  if (verb == "plan") refuse_range_of_plan(arguments);
+  if (verb != "plan") return;
+  refuse_range_of_plan(arguments);
+  const bool may_record = std::any_of(arguments.begin(), arguments.end(), [](const auto& word) {
+    return is_recording(word.substr(word.find('=') + 1));
+  });
+  if (may_record) refuse_recording_of_plan(arguments);
 }
 
 }  // namespace penstock

@@ -74,6 +74,7 @@ std::string help_where_on(std::string help, const std::string& value) {
   if (!is_off(value) || !help.starts_with(kWrite)) return help;
   const auto words = words_written(help);
   if (words && say_value(*words, value)) return help;
+  if (words && (words->back() == "none" || words->back() == "off")) return help;
   return "leave it out where it is off; where it is on, " + help;
 }
 

@@ -217,6 +217,14 @@ std::string help_for_bare_value(const std::string& text) {
                        : fmt::format("the key comes first: --vary {}={}", key, text);
 }
 
+// "gpu=a100,h100" names types, where "gpu=8,16" may count them.
+bool names_types(const std::string& key, const std::string& values) {
+  const std::vector<std::string> list = parse_list("--vary", values);
+  return (key == "gpu" || key == "gpu-type" || key == "hardware" || key == "accelerator") &&
+         std::all_of(list.begin(), list.end(),
+                     [](const auto& value) { return is_like_gpu(value); });
+}
+
 // "[1,2,4]", "8:64:8", "4k,8k": what the list is here; empty where it is one.
 std::string plain_list(const std::string& key, const std::string& values) {
   if (values.size() > 2 && (values[0] == '[' || values[0] == '(' || values[0] == '{')) {
@@ -268,7 +276,8 @@ std::vector<Axis> axes_of(const std::vector<std::string>& vary, const SearchOpti
     }
     std::string values = text.substr(equals + 1);
     std::erase(values, ' ');  // "TP=1, 2"
-    const std::string key = key_or_word(text.substr(0, equals));
+    std::string key = key_or_word(text.substr(0, equals));
+    if (names_types(key, values)) key = "device";
     if (const std::string list = plain_list(key, values); !list.empty()) {
       bad_option("--vary", fmt::format("'{}' is no list of values", values),
                  fmt::format("write --vary {}={}", field_word(key), list));

@@ -17,6 +17,8 @@
 #include "cli/io/write_output.h"
 #include "cli/options/options.h"
 #include "cli/options/parse.h"
+#include "cli/options/plan_as_model.h"
+#include "cli/options/trainer_asked.h"
 #include "cli/options/trainer_called.h"
 #include "cli/verbs/verbs.h"
 #include "core/values/json_reader.h"
@@ -47,10 +49,51 @@ std::string known_targets() {
   return text;
 }
 
-const TrainerRow& target_named(const std::string& name) {
+// Whether it runs the plan as it is.
+bool can_run(const TrainerRow& target, const Loaded<PlanFile>& plan, const std::string& path) {
+  ExportRequest request;
+  request.version = target.versions.front().name;
+  request.plan_path = path;
+  request.plan_hash = plan.file.hash;
+  ExportInputs inputs = export_inputs(plan.value, path, {});
+  request.precision = inputs.precision;
+  request.model = std::move(inputs.model);
+  return exported(plan.value, target, request).why_not.empty();
+}
+
+// "--to ds_config.json", "--format sbatch": the file that is wanted says for whom it is, or the
+// plan does.
+void refuse_file_as_target(const std::string& name, const std::string& path,
+                           const TypedCommand& command) {
+  const bool is_started = starts_jobs(name);
+  const std::string of_file = trainer_of_file(name);
+  if (!is_started && of_file.empty()) return;
+  const std::string asked = is_started ? trainer_asked({path}) : of_file;
+  const std::string trainer = asked.empty() ? "megatron" : asked;
+  const std::string written = command_of_export(path, trainer, command.words);
+  const std::string what = is_started
+                               ? "it writes job.sbatch (for Slurm), sky.yaml and run.sh beside the "
+                                 "trainer's files"
+                               : "it writes " + trainer + "'s files";
+  const bool is_there = find_trainer(trainer) != nullptr;
+  const std::string other =
+      is_there && !can_run(*find_trainer_row(trainer), load_plan(path), path)
+          ? command_for_its_model("plan", {path, "--for", trainer, "-o", trainer + ".json"})
+          : "";
+  bad_option(
+      "--to", fmt::format("unknown target '{}'", name.substr(0, 60)),
+      other.empty()
+          ? fmt::format("{}; {}", written, what)
+          : fmt::format("{} cannot run this plan; one that it runs: {}; then {}", trainer, other,
+                        command_of_export(trainer + ".json", trainer, command.words)));
+}
+
+const TrainerRow& target_named(const std::string& name, const std::string& path,
+                               const TypedCommand& command) {
   const TrainerRow* target =
       find_trainer_row(name == "nemo" ? "megatron-bridge" : trainer_called(name));
   if (target != nullptr && target->exporter) return *target;
+  refuse_file_as_target(name, path, command);
   bad_option("--to", fmt::format("unknown target '{}'", name.substr(0, 60)),
              name.find(',') != std::string::npos
                  ? fmt::format("one target at a time: {}", joined(exported_trainer_names(), ", "))
@@ -189,7 +232,7 @@ Answer run_export(const Arguments& arguments, Screen screen) {
   const std::string& asked = *to;
   const std::size_t at = asked.find('@');
   if (at != std::string::npos && !target_version) target_version = asked.substr(at + 1);
-  const TrainerRow& target = target_named(asked.substr(0, at));
+  const TrainerRow& target = target_named(asked.substr(0, at), path, command);
   if (output) refuse_file(*output, command);
   const Loaded<PlanFile> plan = load_plan(path);
   ExportRequest request;

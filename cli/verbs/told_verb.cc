@@ -118,7 +118,8 @@ std::string verb_of_options(const Arguments& rest) {
   for (const std::string& word : rest) {
     if (!word.starts_with("--") || word.size() < 4 || ++read > kMostRead) continue;
     const std::vector<std::string> verbs = verbs_with_option(word.substr(0, word.find('=')));
-    if (verbs.size() != 1 || !is_among(kTold, verbs.front())) continue;
+    const bool is_batch = word.substr(0, word.find('=')) == "--batch";  // of any verb's step
+    if (is_batch || verbs.size() != 1 || !is_among(kTold, verbs.front())) continue;
     if (!told.empty() && told != verbs.front()) return "";
     told = verbs.front();
   }

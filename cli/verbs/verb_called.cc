@@ -19,6 +19,7 @@
 #include "cli/options/parse.h"
 #include "cli/options/placed_words.h"
 #include "cli/options/plan_as_model.h"
+#include "cli/options/trainer_asked.h"
 #include "cli/options/trainer_called.h"
 #include "cli/options/typed_files.h"
 #include "cli/options/whole_command.h"
@@ -120,7 +121,7 @@ std::string command_in(std::string_view place, const Typed& typed) {
   constexpr std::array<Row, 8> kRows{
       Row{"planning", "plan", false},      Row{"predicting", "predict", false},
       Row{"simulating", "simulate", true}, Row{"explaining", "explain", true},
-      Row{"reporting", "report", true},    Row{"exporting", "export", true},
+      Row{"reporting", "report", true},    Row{"checking", "check", true},
       Row{"training", "train", true},      Row{"validating", "validate", true}};
   for (const Row& row : kRows) {
     if (row.place != place) continue;
@@ -148,13 +149,11 @@ std::string command_of_spilling(const Typed& typed) {
   return whole_command("plan", words);
 }
 
-// The trainer behind --for, --to or --trainer, which a plan is exported to; else an example.
+// The trainer that was typed, or that the plan is for, which a plan is exported to; else an
+// example.
 std::string trainer_typed(const Typed& typed) {
-  for (std::size_t i = 0; i + 1 < typed.words.size(); ++i) {
-    std::string trainer = trainer_called(typed.words[i + 1]);
-    if (typed.words[i].starts_with("--") && find_trainer(trainer) != nullptr) return trainer;
-  }
-  return "megatron";
+  const std::string trainer = trainer_asked(typed.words);
+  return trainer.empty() ? "megatron" : trainer;
 }
 
 // "megatron plan.json".
@@ -187,9 +186,12 @@ std::string put_for(std::string_view place, const Typed& typed) {
   if (place == "time") return time_typed(typed.words);
   if (place == "trainer") return trainer_called_as_verb(typed);
   if (place == "exporting to the trainer") {
-    Arguments words{first_or(typed.files.plans, "plan.json"), "--to",
-                    trainer_called_as_verb(typed)};
-    return whole_command("export", with_taken("export", std::move(words), typed.words));
+    return command_of_export(first_or(typed.files.plans, "plan.json"),
+                             trainer_called_as_verb(typed), typed.words);
+  }
+  if (place == "exporting") {
+    return command_of_export(first_or(typed.files.plans, "plan.json"), trainer_typed(typed),
+                             typed.words);
   }
   if (place == "drawing") {
     Arguments words = with_taken("trace", {first_or(typed.files.plans, "plan.json")}, typed.words);

@@ -32,8 +32,7 @@ inline constexpr std::array kOtherNames{
     NameOfVerb{{"why", "whynot", "why-not", "analyze", "analysis", "summarize", "bottleneck",
                 "diagnose", "advise", "debug", "understand", "troubleshoot", "interpret"},
                "explain"},
-    NameOfVerb{{"convert", "save", "emit", "translate", "to-megatron", "slurm", "sbatch"},
-               "export"},
+    NameOfVerb{{"convert", "save", "emit", "translate", "to-megatron"}, "export"},
     NameOfVerb{{"replay", "sim", "simulator", "simulation", "emulate", "dryrun", "dry-run"},
                "simulate"},
     NameOfVerb{{"measure", "profiler", "time"}, "profile"},
@@ -210,12 +209,22 @@ inline constexpr std::array kSentences{
     Idea{{"output", "outputs", "state", "refresh", "workspace", "context", "taint", "untaint"},
          "nothing is kept between two commands: each prints its result, with --json for "
          "programs, and -o FILE keeps it: {planning} -o plan.json"},
+    Idea{{"slurm", "sbatch", "qsub", "pbs", "lsf", "kubernetes", "k8s", "skypilot", "jobscript",
+          "batch-script", "job-script"},
+         "a job is made of a plan: {planning for a trainer} -o plan.json; then {exporting} writes "
+         "job.sbatch for Slurm and sky.yaml for SkyPilot beside the trainer's files",
+         "{exporting} writes job.sbatch for Slurm and sky.yaml for SkyPilot beside the trainer's "
+         "files; nodes and GPUs are those of the plan, and partition and account are edited there"},
+    Idea{{"upgrade", "migrate", "update", "modernize", "port"},
+         "files of earlier versions are read as they are, penstock check FILE says whether one is "
+         "in order; penstock --version tells which version this is",
+         "a plan file of an earlier version (penstock.plan/1) is read as it is, and nothing writes "
+         "it anew: {checking} says whether it is in order"},
     Idea{{"download", "pull", "fetch"},
          "nothing is fetched over the network; any config.json of Hugging Face's is a model: "
          "{planning} (data/models has some)"},
     Idea{{"config", "init", "setup", "new", "wizard", "begin", "quickstart", "tutorial", "examples",
-          "example", "demo", "doctor", "env", "login", "auth", "update", "upgrade", "install",
-          "configure"},
+          "example", "demo", "doctor", "env", "login", "auth", "install", "configure"},
          "nothing is set up first: {planning}; penstock alone shows seven ways to begin, penstock "
          "--version tells which version this is"},
     Idea{{"docs", "manual", "options", "usage", "commands", "verbs", "me", "us", "man-page"},

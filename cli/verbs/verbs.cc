@@ -22,6 +22,7 @@
 #include "cli/options/parse.h"
 #include "cli/options/typed_files.h"
 #include "cli/options/whole_command.h"
+#include "cli/verbs/asked_verb.h"
 #include "cli/verbs/refusal_of.h"
 #include "cli/verbs/told_verb.h"
 #include "cli/verbs/verb_called.h"
@@ -302,6 +303,8 @@ const Verb& verb_named(const Arguments& arguments) {
     if (verb.name == name) return verb;
     known.emplace_back(verb.name);
   }
+  const std::string asked = help_for_asked(name, {arguments.begin() + 1, arguments.end()}, known);
+  if (!asked.empty()) throw_bad_input(fmt::format("unknown verb '{}'\nhelp: {}", name, asked));
   const std::string command = command_without_verb(arguments);
   throw_bad_input(fmt::format(
       "unknown verb '{}'\nhelp: {}", name,

@@ -1,0 +1,22 @@
+// What is asked of a search by options that it has not, and that another verb answers: how many
+// GPUs keep a deadline, what samples of different lengths take, what a recording of GPUs that come
+// and go leaves.
+#pragma once
+
+#include <string>
+
+#include "cli/io/answer.h"
+
+namespace penstock {
+
+// The whole command for each, with what was typed; empty where the words do not ask so.
+std::string deadline_asked(const Arguments& words);
+std::string lengths_asked(const Arguments& words);
+
+// A file with the length of a sample a line, and a list of PyTorch's pipeline actions.
+bool is_lengths_file(const std::string& path);
+bool is_actions_file(const std::string& path);
+// "time_s,gpus": of GPUs that come and go.
+bool is_recording(const std::string& path);
+
+}  // namespace penstock

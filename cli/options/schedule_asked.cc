@@ -1,0 +1,195 @@
+#include "cli/options/schedule_asked.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/io/shell_word.h"
+#include "cli/options/field_words.h"
+#include "cli/options/given_options.h"
+#include "cli/options/is_among.h"
+#include "cli/options/option_readings.h"
+#include "cli/options/schedule_called.h"
+#include "cli/options/schedule_spelled.h"
+#include "cli/options/typed_files.h"
+#include "cli/verbs/verbs.h"
+
+namespace penstock {
+namespace {
+
+// What was typed, in the order of the command.
+struct Wanted {
+  Arguments names, sizes, options;
+  bool is_drawn = false, is_printed = false;
+};
+
+Arguments parted_at_commas(const std::string& list) {
+  Arguments parts;
+  for (std::size_t at = 0; at <= list.size();) {
+    const std::size_t end = std::min(list.find(',', at), list.size());
+    if (end > at) parts.push_back(list.substr(at, end - at));
+    at = end + 1;
+  }
+  return parts;
+}
+
+// All of them, or none: "1f1b,zero-bubble", of a family its first member.
+Arguments schedules_in(const std::string& list) {
+  Arguments names;
+  for (const std::string& part : parted_at_commas(list)) {
+    std::string name(schedule_spelled(part));
+    const std::vector<std::string> family = schedules_of_family(part);
+    if (name.empty() && !family.empty()) name = family.front();
+    const bool is_actions = part.ends_with(".csv") && is_there(part);
+    if (name.empty() && is_actions) name = part;
+    if (name.empty()) return {};
+    names.push_back(name);
+  }
+  return names;
+}
+
+bool is_size(const std::string& value) {
+  return !value.empty() && value.find_first_not_of("0123456789,") == std::string::npos;
+}
+
+// "pp", "num-microbatches" and "num-stages" as the letter of the option; else empty.
+std::string letter_of(const std::string& plain) {
+  for (const std::string& word : spellings_of(plain)) {
+    const std::string key = key_called(word);
+    if (key == "P" || key == "M" || key == "V") return "-" + key;
+  }
+  return "";
+}
+
+bool names_schedules(const std::string& plain) {
+  const std::vector<std::string> spellings = spellings_of(plain);
+  return std::any_of(spellings.begin(), spellings.end(), [](const std::string& word) {
+    return is_among({"schedule", "pipeline-schedule", "name", "schedule-name", "algorithm"}, word);
+  });
+}
+
+bool asks_for_text(const std::string& plain) {
+  return is_among({"ascii", "ascii-art", "text", "tui", "print", "timeline", "show"}, plain);
+}
+
+bool asks_for_picture(const std::string& plain) {
+  return is_among({"draw", "plot", "svg", "png", "picture", "figure", "fig", "image", "gantt",
+                   "chart", "savefig", "render", "visualize"},
+                  plain);
+}
+
+void take_option(const GivenOption& option, const OptionTable& table, Wanted& wanted) {
+  const std::size_t dashes = option.name.find_first_not_of('-');
+  if (dashes == std::string::npos) return;
+  const std::string plain = plain_word(option.name.substr(dashes));
+  const std::string letter = option.name.size() == 2 ? std::string(option.name) : letter_of(plain);
+  const bool is_letter = is_among({"-P", "-M", "-V"}, letter);
+  if (is_letter && is_size(option.value)) {
+    wanted.sizes.insert(wanted.sizes.end(), {letter, option.value});
+    return;
+  }
+  if (names_schedules(plain)) {
+    const Arguments names = schedules_in(option.value);
+    wanted.names.insert(wanted.names.end(), names.begin(), names.end());
+    return;
+  }
+  wanted.is_printed = wanted.is_printed || asks_for_text(plain);
+  const Arguments behind = schedules_in(option.value);  // "--ascii 1f1b"
+  if (asks_for_text(plain) || asks_for_picture(plain)) {
+    wanted.names.insert(wanted.names.end(), behind.begin(), behind.end());
+  }
+  const bool is_picture = option.value.ends_with(".svg") || option.value.ends_with(".png");
+  if (asks_for_picture(plain)) {
+    wanted.is_drawn = true;
+    if (is_picture) wanted.options.insert(wanted.options.end(), {"-o", option.value});
+    return;
+  }
+  const OptionRow* row = row_named(table, option.name);
+  if (row == nullptr || option.name == "--print") return;
+  wanted.options.push_back(option.name);
+  if (row->takes_value() && !option.value.empty()) wanted.options.push_back(option.value);
+}
+
+Wanted wanted_in(const Arguments& words, const OptionTable& table) {
+  Wanted wanted;
+  const GivenWords given = given_words(table, words);
+  for (const GivenOption& option : given.options) take_option(option, table, wanted);
+  for (const std::string& word : given.bare) {
+    const Arguments names = schedules_in(word);
+    wanted.names.insert(wanted.names.end(), names.begin(), names.end());
+  }
+  return wanted;
+}
+
+// Degrees, batches and machines are those of a model.
+bool is_about_model(const GivenOption& option) {
+  const std::size_t dashes = option.name.find_first_not_of('-');
+  if (dashes == std::string::npos || option.value.empty()) return false;
+  const std::string plain = plain_word(option.name.substr(dashes));
+  return is_among({"T", "D", "C", "EP", "ETP", "global-batch", "sequence-length"},
+                  key_called(plain)) ||
+         is_among({"device", "gpus", "num-gpus", "nodes", "cluster", "model", "tokens"}, plain);
+}
+
+bool is_about_other(const Arguments& words) {
+  const TypedFiles files = typed_files(words);
+  const std::vector<GivenOption> options = given_words({}, words).options;
+  return !files.plans.empty() || !files.models.empty() || !files.clusters.empty() ||
+         std::any_of(options.begin(), options.end(), is_about_model);
+}
+
+bool has_option(const Wanted& wanted, std::initializer_list<std::string_view> names) {
+  return value_of(wanted.options, names).has_value();
+}
+
+// A picture is of one schedule with one size; several are a table.
+void add_picture(Wanted& wanted) {
+  const bool is_written = has_option(wanted, {"-o", "--output"});
+  if (wanted.is_printed) {
+    wanted.options.emplace_back("--print");
+  } else if (wanted.is_drawn && !is_written) {
+    wanted.options.insert(wanted.options.end(), {"-o", "schedule.svg"});
+  }
+}
+
+void add_examples(Wanted& wanted) {
+  const bool is_file = wanted.names.size() == 1 && wanted.names.front().ends_with(".csv");
+  for (const auto& [letter, example] : {std::pair{"-P", "4"}, std::pair{"-M", "8"}}) {
+    const bool is_typed = is_among(wanted.sizes, letter);
+    if (!is_typed && !is_file) wanted.sizes.insert(wanted.sizes.end(), {letter, example});
+  }
+  if (!has_option(wanted, {"--cost", "--cost-file"})) {
+    wanted.options.insert(wanted.options.begin(), {"--cost", "F=10ms,I=10ms,W=10ms"});
+  }
+}
+
+}  // namespace
+
+std::string schedule_asked(const Arguments& words, ScheduleView view) {
+  if (is_about_other(words)) return "";
+  const OptionTable table = options_of(*find_verb("schedule"));
+  Wanted wanted = wanted_in(words, table);
+  const bool has_sizes =
+      view == ScheduleView::kFigures ? is_among(wanted.sizes, "-M") : !wanted.sizes.empty();
+  if (wanted.names.empty() && !has_sizes) return "";
+  wanted.is_drawn = wanted.is_drawn || view == ScheduleView::kPicture;
+  if (wanted.names.empty() && view == ScheduleView::kBeside)
+    wanted.names = {"gpipe", "1f1b", "zb-h1"};
+  if (wanted.names.empty()) wanted.names = {"1f1b"};
+  add_examples(wanted);
+  const bool has_list =
+      std::any_of(wanted.sizes.begin(), wanted.sizes.end(),
+                  [](const std::string& size) { return size.find(',') != std::string::npos; });
+  if (wanted.names.size() == 1 && !has_list) add_picture(wanted);
+  Arguments command{fmt::format("{}", fmt::join(wanted.names, ","))};
+  command.insert(command.end(), wanted.sizes.begin(), wanted.sizes.end());
+  command.insert(command.end(), wanted.options.begin(), wanted.options.end());
+  return command_of("schedule", command);
+}
+
+}  // namespace penstock
