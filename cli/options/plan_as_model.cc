@@ -116,22 +116,6 @@ std::string help_for_other_gpus(const std::string& verb, const Arguments& argume
                      command.empty() ? "" : "; the same layout with other replicas: " + command);
 }
 
-// "compare plan.json --device h200-sxm": the model on those GPUs, beside its own; a plan itself is
-// compared on its own device only.
-std::string help_for_other_device(const std::string& verb, const Arguments& arguments) {
-  const auto read = read_by_verb(verb, arguments);
-  const PlanMade made = plan_made(arguments.front());
-  const auto device = read ? value_of(*read, {"--device"}) : std::nullopt;
-  const bool is_known = !made.model.empty() && !made.gpus.empty() && !made.batch.empty() &&
-                        !made.device.empty() && made.cluster.empty();
-  if (verb != "compare" || !is_known || !device || value_of(*read, {"--vary"})) return "";
-  const std::string gpus = value_of(*read, {"--gpus"}).value_or(made.gpus);
-  const std::string batch = value_of(*read, {"--global-batch"}).value_or(made.batch);
-  return "the best plans on both GPUs: " +
-         command_of("compare", {made.model, "--gpus", gpus, "--global-batch", batch, "--vary",
-                                fmt::format("device={},{}", made.device, *device)});
-}
-
 }  // namespace
 
 void refuse_time_as_run(const std::string& verb, const Arguments& arguments) {
@@ -162,7 +146,6 @@ void refuse_plan_as_model(const std::string& verb, const Arguments& arguments) {
         path, whole_command("report", plans)));
   }
   std::string help = help_for_other_gpus(verb, arguments);
-  if (help.empty()) help = help_for_other_device(verb, arguments);
   if (!help.empty()) {
     throw_bad_input(
         fmt::format("{}: this is a plan, and a model belongs here\nhelp: {}", path, help));

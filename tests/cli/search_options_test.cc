@@ -102,6 +102,7 @@ TEST_CASE("every key that can vary can be set, and no other") {
     if (key == "zero1") value = "off";
     if (key == "sharding") value = "fsdp";
     if (key == "device") value = "a100-40gb";
+    if (key == "memory-limit") value = "30";
     if (key == "cp-kind") value = "ulysses";
     if (key == "offload") value = "optimizer";
     if (key == "placement") value = "data-inner";
