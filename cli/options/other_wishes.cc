@@ -184,7 +184,7 @@ void refuse_actions(const std::string& verb, const Arguments& words) {
 // "profile plan.json --top-idle".
 void refuse_plan_as_measured(const std::string& verb, const Arguments& words) {
   if ((verb != "profile" && verb != "estimate") || !begins_with_plan(words)) return;
-  const std::string plan = words.front();
+  const std::string& plan = words.front();
   throw_bad_input(fmt::format(
       "{}: this is a plan, and a model belongs here\nhelp: {} says what limits it and where its "
       "ranks wait, {} what each of them does",
