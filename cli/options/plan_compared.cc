@@ -63,7 +63,7 @@ std::string own_value(const PlanMade& made, const std::string& key) {
   if (key == "bandwidth") return "1";
   if (key == "device") return made.device;
   if (key == "gpus") return made.gpus;
-  const std::string own = in_layout(made.layout, key);
+  std::string own = in_layout(made.layout, key);
   if (!own.empty() || made.layout.empty()) return own;
   if (key == "schedule") return "1f1b";
   if (key == "recompute") return "none";
