@@ -74,14 +74,36 @@ std::vector<GivenOption> dropped_in(const std::string& message, const Arguments&
   return dropped;
 }
 
-// The command that is to be run in place of the typed one: it has something of it. One that shows a
-// part ("penstock plan ... --seq 4096") is none, nor is one that others follow or go before.
-const ProposedCommand* command_instead(const std::vector<ProposedCommand>& commands,
-                                       const Arguments& typed) {
-  if (commands.size() != 1 || commands.front().words.size() < 3) return nullptr;
-  const ProposedCommand& only = commands.front();
+// A command that may be run in place of the typed one: it has something of it. One that shows a
+// part
+// ("penstock plan ... --seq 4096") is none, nor is one that needs what another one makes.
+struct Instead {
+  Arguments words;
+  std::size_t end = 0;  // in the message
+  bool is_taken = false;
+};
+
+// Verbs that start something are never tried, and seem to take everything.
+bool is_taken(Arguments words, const RefusalOf& refusal_of) {
+  if (refusal_of(words)) return false;
+  words.emplace_back("--no-such-option");
+  return refusal_of(words).has_value();
+}
+
+std::vector<Instead> commands_instead(const std::string& message, const Arguments& typed,
+                                      const RefusalOf& refusal_of) {
+  constexpr std::size_t kMostTried = 2;
+  std::vector<Instead> found;
   const auto is_typed = [&](const std::string& word) { return is_among(typed, word); };
-  return std::any_of(only.words.begin() + 1, only.words.end(), is_typed) ? &only : nullptr;
+  for (const ProposedCommand& each : proposed_commands(message)) {
+    const std::size_t length = each.lengths.front();
+    if (length < 3 || each.follows || found.size() == kMostTried) continue;
+    const auto begin = each.words.begin(), end = begin + static_cast<std::ptrdiff_t>(length);
+    if (std::none_of(begin + 1, end, is_typed)) continue;
+    found.push_back({{begin, end}, each.ends[length - 1]});
+    found.back().is_taken = is_taken(found.back().words, refusal_of);
+  }
+  return found;
 }
 
 std::string shown(const GivenOption& option) {
@@ -90,12 +112,6 @@ std::string shown(const GivenOption& option) {
 
 Arguments words_of(const GivenOption& option) {
   return option.value.empty() ? Arguments{option.name} : Arguments{option.name, option.value};
-}
-
-// Verbs that start something are never tried, and seem to take everything.
-bool is_tried(Arguments words, const RefusalOf& refusal_of) {
-  words.emplace_back("--no-such-option");
-  return refusal_of(words).has_value();
 }
 
 // Arguments behind the verb that look like files.
@@ -131,33 +147,34 @@ std::string help_of(const std::string& refusal, const GivenOption& option) {
 
 std::string with_dropped_options(std::string message, const Arguments& typed,
                                  const RefusalOf& refusal_of) {
-  const std::vector<ProposedCommand> commands = proposed_commands(message);
-  const ProposedCommand* command = command_instead(commands, typed);
-  if (command == nullptr || message.find("with what else you typed") != message.npos)
-    return message;
-  const std::size_t length = command->lengths.front();
-  Arguments words(command->words.begin(),
-                  command->words.begin() + static_cast<std::ptrdiff_t>(length));
-  const bool is_taken = !refusal_of(words) && is_tried(words, refusal_of);
+  if (message.find("with what else you typed") != message.npos) return message;
+  std::vector<Instead> commands = commands_instead(message, typed, refusal_of);
+  if (commands.empty()) return message;
   std::vector<std::string> left = files_dropped(message, typed);
-  std::string helps, kept;
+  std::string helps;
   for (const GivenOption& option : dropped_in(message, typed)) {
-    Arguments with = words;
-    for (const std::string& word : words_of(option)) with.push_back(word);
-    const auto refusal = refusal_of(with);
-    if (is_taken && !refusal) {
-      words = with;
-      kept += ' ' + shown(option);
+    const auto with_option = [&](const Instead& command) {
+      Arguments words = command.words;
+      for (const std::string& word : words_of(option)) words.push_back(word);
+      return words;
+    };
+    const auto able = std::find_if(commands.begin(), commands.end(), [&](const Instead& command) {
+      return command.is_taken && !refusal_of(with_option(command));
+    });
+    if (able != commands.end()) {
+      able->words = with_option(*able);
+      const std::size_t end = able->end;
+      const std::string kept = ' ' + shown(option);
+      message.insert(able->end, kept);
+      for (Instead& each : commands) each.end += each.end >= end ? kept.size() : 0;
       continue;
     }
-    const std::string help = refusal ? help_of(*refusal, option) : "";
+    const std::string help =
+        help_of(refusal_of(with_option(commands.front())).value_or(""), option);
     if (help.empty()) left.push_back(shown(option));
     if (!help.empty()) helps += fmt::format("{}{}: {}", kHelp, option.name, help);
   }
-  message.insert(command->ends[length - 1], kept);
-  if (!left.empty()) {
-    message += fmt::format("{}left out of that command: {}", kHelp, joined(left, ", "));
-  }
+  if (!left.empty()) message += fmt::format("{}left out above: {}", kHelp, joined(left, ", "));
   return message + helps;
 }
 

@@ -38,8 +38,7 @@ TEST_CASE("an option that it has not is named, with its help where there is one"
   refusals["--tiny"] = "unknown option '--tiny'\nhelp: nothing here is called so, leave it out";
   refusals["--noise"] = "unknown option '--noise'\nhelp: write --jitter-percent 5";
   CHECK(answered(kMessage, {"draw", "1f1b", "--tiny", "--noise", "0.05"}, refusals) ==
-        kMessage +
-            "\nhelp: left out of that command: --tiny\nhelp: --noise: write --jitter-percent 5");
+        kMessage + "\nhelp: left out above: --tiny\nhelp: --noise: write --jitter-percent 5");
 }
 
 TEST_CASE("what the answer names is not dropped, nor are values in another spelling") {
@@ -50,7 +49,7 @@ TEST_CASE("what the answer names is not dropped, nor are values in another spell
 TEST_CASE("of a verb that is never tried an option is only named, and so is a file") {
   const std::string message = "unknown option '--model'\nhelp: penstock profile config.json -o x";
   CHECK(answered(message, {"profile", "trace.json", "--model", "config.json", "--fast"}, {}) ==
-        message + "\nhelp: left out of that command: trace.json, --fast");
+        message + "\nhelp: left out above: trace.json, --fast");
 }
 
 }  // namespace penstock
