@@ -13,6 +13,7 @@
 #include "cli/options/number_spellings.h"
 #include "cli/options/parse.h"
 #include "estimator/shipped_data.h"
+#include "report/words.h"
 
 namespace penstock {
 namespace {
