@@ -61,6 +61,7 @@ bool is_said(const GivenOption& option, const std::string& answer, const std::st
   if (has_word(answer, option.name)) return true;
   if (is_counted_anew(option.name, answer)) return true;
   const std::string value = plain_text(option.value);
+  if (value.empty()) return has_word(plain, plain_text(option.name));  // "--csv" as --format csv
   return !value.empty() && has_word(plain, value);
 }
 
@@ -143,11 +144,21 @@ std::string help_of(const std::string& refusal, const GivenOption& option) {
   return is_empty ? "" : help;
 }
 
+// "--cost F=10ms,C=0.5ms" of a command that has --cost: it says it there.
+bool names_option_of(const Arguments& words, const std::string& help) {
+  return std::any_of(words.begin(), words.end(), [&](const std::string& word) {
+    return word.starts_with("--") && help.find(word + ' ') != help.npos;
+  });
+}
+
 }  // namespace
 
 std::string with_dropped_options(std::string message, const Arguments& typed,
                                  const RefusalOf& refusal_of) {
-  if (message.find("with what else you typed") != message.npos) return message;
+  // What is compared is said by --vary, in another form than it was typed.
+  for (const std::string_view other : {"with what else you typed", " --vary "}) {
+    if (message.find(other) != message.npos) return message;
+  }
   std::vector<Instead> commands = commands_instead(message, typed, refusal_of);
   if (commands.empty()) return message;
   std::vector<std::string> left = files_dropped(message, typed);
@@ -171,6 +182,7 @@ std::string with_dropped_options(std::string message, const Arguments& typed,
     }
     const std::string help =
         help_of(refusal_of(with_option(commands.front())).value_or(""), option);
+    if (names_option_of(commands.front().words, help)) continue;
     if (help.empty()) left.push_back(shown(option));
     if (!help.empty()) helps += fmt::format("{}{}: {}", kHelp, option.name, help);
   }

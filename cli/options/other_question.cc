@@ -71,7 +71,8 @@ void refuse_checked_model(const std::string& verb, const Arguments& words) {
   const Arguments others(words.begin() + 1, words.end());
   const std::string planned = whole_command("plan", with_taken("plan", {words.front()}, others));
   const std::string what =
-      words.front() + ": this is a model, and a plan or a launch file belongs here";
+      fmt::format("{}: this is {}, and a plan or a launch file belongs here", words.front(),
+                  role == FileRole::kModel ? "a model's config.json" : "a profile");
   if (!has_degrees) refuse(what, planned + " finds layouts that fit");
   refuse(what, fmt::format("{} says whether that layout fits; {} finds layouts that do",
                            whole_command("predict", with_taken("predict", {words.front()}, others)),
@@ -215,6 +216,23 @@ void refuse_range_of_lengths(const OptionTable& table, const Arguments& words) {
                      values_in_range(text)));
 }
 
+// "plan config.json other.json --share": jobs beside each other.
+void refuse_sharing(const OptionTable& table, const Arguments& words) {
+  if (verb_of(table) != "plan") return;
+  for (const GivenOption& option : given_words(table, words).options) {
+    const bool is_it = is_among(
+        {"share", "shared", "sharing", "colocate", "co-locate", "multi-job", "multi-tenant"},
+        plain_name(option.name));
+    if (!is_it || row_named(table, option.name) != nullptr) continue;
+    const Arguments others = with_instead(words, option, {});
+    refuse(fmt::format("unknown option '{}'", option.name),
+           fmt::format("one model is planned at a time; jobs that share GPUs are a list "
+                       "(data/multi has some to copy): {}; or plan each model on a part of the "
+                       "GPUs, with a smaller --gpus",
+                       whole_command("multi", with_taken("multi", {"jobs.json"}, others))));
+  }
+}
+
 }  // namespace
 
 void refuse_other_question(const OptionTable& table, const Arguments& words) {
@@ -226,6 +244,7 @@ void refuse_other_question(const OptionTable& table, const Arguments& words) {
   refuse_availability(table, words);
   refuse_micro_batches(table, words);
   refuse_range_of_lengths(table, words);
+  refuse_sharing(table, words);
 }
 
 }  // namespace penstock

@@ -83,12 +83,6 @@ constexpr std::array kOnSearches{
     Remark{{"print", "stdout", "echo"},
            "the answer is printed anyway; -v prints all of it, --json the figures",
            "--every-candidate"},
-    Remark{{"share", "shared", "sharing", "colocate", "co-locate", "multi-job", "multi-tenant",
-            "jobs", "num-jobs"},
-           "one model is planned at a time; jobs that share GPUs are a list for penstock multi "
-           "jobs.json --gpus 8 (data/multi has some to copy), or each is planned on a part of the "
-           "GPUs, with --gpus 4",
-           "--every-candidate"},
     Remark{
         {"pdf", "print"}, "write -o report.html, and print it to a PDF in a browser", "--baseline"},
     Remark{{"megatron", "torchtitan", "deepspeed", "pytorch"},
