@@ -45,9 +45,12 @@ bool has_word(std::string_view text, std::string_view word) {
   return false;
 }
 
-// What is asked of the answer, and no part of the question.
+// What is asked of the answer, and no part of the question; a file that one verb writes is not what
+// another one should write over.
 bool is_about_answer(const std::string& name) {
-  return is_among({"-v", "-q", "--verbose", "--quiet", "--json", "--help", "-h", "--debug"}, name);
+  return is_among(
+      {"-o", "--output", "-v", "-q", "--verbose", "--quiet", "--json", "--help", "-h", "--debug"},
+      name);
 }
 
 // "--nodes 8 --gpus-per-node 8" is said as --gpus 64.
