@@ -14,6 +14,7 @@
 #include "cli/io/color.h"
 #include "cli/io/environment.h"
 #include "cli/io/screen_width.h"
+#include "cli/options/dropped_options.h"
 #include "cli/options/tried_proposals.h"
 #include "cli/options/typed_for_examples.h"
 #include "cli/verbs/refusal_of.h"
@@ -95,8 +96,8 @@ int main(int count, char** values) {
     return print(streams, run_penstock(typed, screen), screen);
   } catch (const Error& error) {
     const std::string message = with_typed_for_examples(error.what(), typed, refusal_of);
-    return complain(streams, with_tried_proposals(message, typed, refusal_of),
-                    exit_of(error.kind()));
+    const std::string tried = with_tried_proposals(message, typed, refusal_of);
+    return complain(streams, with_dropped_options(tried, typed, refusal_of), exit_of(error.kind()));
   } catch (const std::bad_alloc&) {
     return complain(streams, "out of memory\nhelp: fewer micro-batches or stages need less",
                     kEnvironment);

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "cli/io/shell_word.h"
 #include "cli/options/field_words.h"
 #include "cli/options/given_options.h"
+#include "cli/options/whole_command.h"
 
 namespace penstock {
 namespace {
@@ -20,12 +20,10 @@ bool has_batch(const Arguments& read) {
 
 std::string complete_command(const std::string& verb, Arguments words, const Arguments& read,
                              const std::string& batch) {
-  const bool lacks_layout = verb == "predict" && !value_of(read, {"--layout"});
   if (!has_batch(read)) {
     words.insert(words.end(), {verb == "predict" ? "--gbs" : "--global-batch", batch});
   }
-  const bool lacks_settings = verb == "compare" && !value_of(read, {"--vary"});
-  return command_of(verb, words) + (lacks_layout || lacks_settings ? " ..." : "");
+  return whole_command(verb, words);
 }
 
 }  // namespace penstock

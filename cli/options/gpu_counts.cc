@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "cli/options/number_spellings.h"
 #include "cli/options/parse.h"
 #include "estimator/shipped_data.h"
+#include "report/words.h"
 
 namespace penstock {
 namespace {
@@ -113,6 +115,32 @@ std::string with_options(std::string_view option, const std::string& text) {
   return "";
 }
 
+// "a10g:8,t4:8": the options of each type, and what is done about one without a datasheet. Empty
+// where a part counts none.
+std::string types_alone(const std::string& text) {
+  std::vector<std::string> known, unknown;
+  std::istringstream parts(text);
+  for (std::string part; std::getline(parts, part, ',');) {
+    const std::string options = with_options(kGpus, part);
+    if (!options.empty()) {
+      known.push_back(options);
+      continue;
+    }
+    const std::size_t mark = part.find_first_of(":=");
+    const bool is_counted = mark != std::string::npos && mark > 0 && mark + 1 < part.size() &&
+                            part.find_first_not_of("0123456789", mark + 1) == std::string::npos;
+    if (!is_counted) return "";
+    const std::string name = part.substr(0, mark);
+    unknown.push_back(fmt::format(
+        "'{0}' has no datasheet here: penstock devices h100-sxm -o {0}.json writes one to edit, "
+        "then --device {0}.json --gpus {1}",
+        name, part.substr(mark + 1)));
+  }
+  if (known.empty() || known.size() + unknown.size() < 2) return "";
+  return "of one type write " + joined(known, ", or ") +
+         (unknown.empty() ? "" : "; " + joined(unknown, "; "));
+}
+
 // "32xH100,32xA100", "8 H100": a number is written with x, e, k or m at most.
 void refuse_device_names(std::string_view option, const std::string& text) {
   const bool is_named = std::any_of(text.begin(), text.end(), [](unsigned char c) {
@@ -134,10 +162,13 @@ void refuse_device_names(std::string_view option, const std::string& text) {
                "write --nodes 8; nodes of several types are counted as --cluster FILE --nodes "
                "a100-40gb=2,v100-16gb=4, with the device types of the cluster file");
   }
-  bad_option(option, what,
-             "write --device h100-sxm --gpus 64 for one type; GPUs of several types are a cluster "
-             "file: --cluster FILE (data/clusters/a100-40gb-2x4-v100-16gb-4x4.json is an example), "
-             "of which plan --gpus a100-40gb=0..8:4,v100-16gb=0..16:4 makes a book");
+  const std::string alone = types_alone(text);
+  bad_option(
+      option, what,
+      (alone.empty() ? "write --device h100-sxm --gpus 64 for one type" : alone) +
+          "; GPUs of several types are a cluster "
+          "file: --cluster FILE (data/clusters/a100-40gb-2x4-v100-16gb-4x4.json is an example), "
+          "of which plan --gpus a100-40gb=0..8:4,v100-16gb=0..16:4 makes a book");
 }
 
 // "8.." and "..64"

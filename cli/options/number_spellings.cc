@@ -118,6 +118,16 @@ std::string plain_number(std::string_view text, double kilo) {
   return whole ? fmt::format("{}", static_cast<std::int64_t>(product)) : "";
 }
 
+int length_in_kilo(std::string_view option, std::string_view text, int most) {
+  const bool is_length = option == "--sequence-length" || option == "--layout seq" ||
+                         option.ends_with(" sequence-length");
+  if (!is_length || !(text.ends_with('k') || text.ends_with('K'))) return 0;
+  const std::string number = plain_number(text, 1024.0);
+  std::int64_t length = 0;
+  const auto read = std::from_chars(number.data(), number.data() + number.size(), length);
+  return read.ec == std::errc() && length <= most ? static_cast<int>(length) : 0;
+}
+
 std::string before_slip(std::string_view text) {
   constexpr std::string_view kSuffixes = "kKmMbBgGtT";
   constexpr std::size_t kMostDigits = 12, kMostLetters = 6;

@@ -18,6 +18,9 @@ std::string values_in_steps(std::string_view range, std::string_view step);
 std::string without_thousands(std::string_view text, char between);
 // "1e6", "1,024", "8x8", "4k" as a whole number.
 std::string plain_number(std::string_view text, double kilo = 1024.0);
+// "128k" tokens of a sample, as lengths of contexts are called, where that is at most so many; 0 of
+// others and of other options.
+int length_in_kilo(std::string_view option, std::string_view text, int most);
 // "128kk", "128ki", "512s": the number before letters that are a slip, "128k" and "512"; empty
 // where no number stands there.
 std::string before_slip(std::string_view text);

@@ -18,6 +18,7 @@
 #include "cli/options/is_among.h"
 #include "cli/options/measured_asked.h"
 #include "cli/options/option_readings.h"
+#include "cli/options/other_question.h"
 #include "cli/options/plan_compared.h"
 #include "cli/options/schedule_asked.h"
 #include "cli/options/schedule_called.h"
@@ -238,6 +239,7 @@ void refuse_other_search(const Arguments& words) {
 
 void refuse_other_wish(const OptionTable& table, const Arguments& words) {
   const std::string verb = verb_of(table), takes = first_argument(table.usage);
+  refuse_other_question(table, words);
   refuse_schedules(verb, takes, words);
   refuse_measured_elsewhere(table, words);
   const GivenWords given = given_words(table, words);

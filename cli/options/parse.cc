@@ -171,6 +171,7 @@ int parse_int(std::string_view option, std::string_view text, int least, int mos
       bad_option(option, shown(text) + " begins with a sign",
                  fmt::format("write {} {}", option, text.substr(1)));
     }
+    if (const int length = length_in_kilo(option, text, most); length > 0) return length;
     if (option == "--global-batch") refuse_tokens(option, text);
     refuse_counted_things(option, text);
     if (option.starts_with("--layout") && (text == "auto" || text == "search" || text == "best")) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <initializer_list>
+#include <map>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -25,6 +27,7 @@ namespace {
 // What was typed, in the order of the command.
 struct Wanted {
   Arguments names, sizes, options;
+  std::map<char, std::string> costs;  // as they were typed, "1.0"
   bool is_drawn = false, is_printed = false;
 };
 
@@ -55,6 +58,35 @@ Arguments schedules_in(const std::string& list) {
 
 bool is_size(const std::string& value) {
   return !value.empty() && value.find_first_not_of("0123456789,") == std::string::npos;
+}
+
+// 'F' of "--fwd 1", 'C' of "--comm 0.05"; else '\0'.
+char cost_called(const std::string& plain) {
+  struct Row {
+    char letter;
+    std::initializer_list<std::string_view> names;
+  };
+  const Row rows[] = {
+      {'F', {"fwd", "forward", "tf", "t-f", "forward-time", "fwd-time", "fwd-cost"}},
+      {'B', {"bwd", "backward", "tb", "t-b", "backward-time", "bwd-time", "bwd-cost"}},
+      {'I', {"bwd-input", "backward-input", "ti", "input-grad", "bwd-i", "dgrad"}},
+      {'W', {"bwd-weight", "backward-weight", "tw", "weight-grad", "bwd-w", "wgrad"}},
+      {'C',
+       {"comm", "communication", "p2p", "transfer", "tc", "comm-cost", "comm-time", "send",
+        "p2p-cost", "p2p-time", "communication-cost"}}};
+  for (const Row& row : rows) {
+    if (is_among(row.names, plain)) return row.letter;
+  }
+  return '\0';
+}
+
+// A number below 1000 with or without "ms".
+bool is_cost(const std::string& value) {
+  const std::string number = value.ends_with("ms") ? value.substr(0, value.size() - 2) : value;
+  constexpr std::size_t kMostSigns = 8;
+  return !number.empty() && number.size() <= kMostSigns && number.front() != '.' &&
+         number.find_first_not_of("0123456789.") == std::string::npos &&
+         std::count(number.begin(), number.end(), '.') <= 1;
 }
 
 // "pp", "num-microbatches" and "num-stages" as the letter of the option; else empty.
@@ -98,6 +130,10 @@ void take_option(const GivenOption& option, const OptionTable& table, Wanted& wa
     wanted.names.insert(wanted.names.end(), names.begin(), names.end());
     return;
   }
+  if (const char cost = cost_called(plain); cost != '\0' && is_cost(option.value)) {
+    wanted.costs[cost] = option.value;
+    return;
+  }
   wanted.is_printed = wanted.is_printed || asks_for_text(plain);
   const Arguments behind = schedules_in(option.value);  // "--ascii 1f1b"
   if (asks_for_text(plain) || asks_for_picture(plain)) {
@@ -111,6 +147,10 @@ void take_option(const GivenOption& option, const OptionTable& table, Wanted& wa
   }
   const OptionRow* row = row_named(table, option.name);
   if (row == nullptr || option.name == "--print") return;
+  if (option.name == "--csv" && option.value.empty()) {  // a table of the figures
+    wanted.options.insert(wanted.options.end(), {"--format", "csv"});
+    return;
+  }
   wanted.options.push_back(option.name);
   if (row->takes_value() && !option.value.empty()) wanted.options.push_back(option.value);
 }
@@ -157,6 +197,35 @@ void add_picture(Wanted& wanted) {
   }
 }
 
+// "F=10ms,I=10ms,W=10ms,C=0.5ms": what was typed, and the rest in its measure. A transfer alone is
+// a part of the forward.
+std::string costs_of(const Wanted& wanted) {
+  std::map<char, std::string> costs = wanted.costs;
+  const bool has_forward = costs.contains('F');
+  const std::string forward = has_forward ? costs['F'] : "10ms";
+  if (!has_forward && costs.contains('C') && costs['C'].starts_with("0.") &&
+      !costs['C'].ends_with("ms")) {
+    costs['C'] = fmt::format("{:g}ms", std::stod(costs['C']) * 10);
+  }
+  costs['F'] = forward;
+  if (!costs.contains('B')) {
+    costs.emplace('I', forward);
+    costs.emplace('W', forward);
+  } else if (costs.contains('I') || costs.contains('W')) {
+    costs.erase('B');
+    costs.emplace('I', forward);
+    costs.emplace('W', forward);
+  }
+  std::string text;
+  for (const char letter : {'F', 'B', 'I', 'W', 'C'}) {
+    if (!costs.contains(letter)) continue;
+    const std::string& value = costs[letter];
+    text += fmt::format("{}{}={}{}", text.empty() ? "" : ",", letter, value,
+                        value.ends_with("ms") ? "" : "ms");
+  }
+  return text;
+}
+
 void add_examples(Wanted& wanted) {
   const bool is_file = wanted.names.size() == 1 && wanted.names.front().ends_with(".csv");
   for (const auto& [letter, example] : {std::pair{"-P", "4"}, std::pair{"-M", "8"}}) {
@@ -164,7 +233,7 @@ void add_examples(Wanted& wanted) {
     if (!is_typed && !is_file) wanted.sizes.insert(wanted.sizes.end(), {letter, example});
   }
   if (!has_option(wanted, {"--cost", "--cost-file"})) {
-    wanted.options.insert(wanted.options.begin(), {"--cost", "F=10ms,I=10ms,W=10ms"});
+    wanted.options.insert(wanted.options.begin(), {"--cost", costs_of(wanted)});
   }
 }
 

@@ -16,8 +16,10 @@
 #include "cli/options/field_words.h"
 #include "cli/options/number_spellings.h"
 #include "cli/options/parse.h"
+#include "cli/options/schedule_spelled.h"
 #include "cli/options/typed_files.h"
 #include "core/files/format.h"
+#include "report/words.h"
 
 namespace penstock {
 namespace {
@@ -147,6 +149,13 @@ std::string example_of_layout(const TypedCommand& command) {
   return layout.find("gbs=") == std::string::npos ? example + " gbs=128" : example;
 }
 
+// A layout that was typed says no batch, which is an example then.
+bool lacks_batch(const TypedCommand& command) {
+  if (!command.usage.starts_with("predict ") || command.has("--batch")) return false;
+  const std::string layout = values_of(command, "--layout");
+  return layout.find("gbs=") == std::string::npos && layout.find("M=") == std::string::npos;
+}
+
 // "--gbs 512" of `predict` is a part of --layout that says nothing of how a model is divided.
 bool lacks_degrees(const TypedCommand& command) {
   const std::string layout = values_of(command, "--layout");
@@ -184,6 +193,9 @@ bool is_satisfied(const TypedCommand& command, const std::string& option) {
   if (command.has(option) || is_varied(command, option)) return true;
   const bool is_counted = option == "-P" || option == "-M";  // a list of actions has its own
   if (is_counted && first_file(command).ends_with(".csv")) return true;
+  // "--batch 1" of predict is no file of samples.
+  const std::string batch = option == "--layout" ? values_of(command, "--batch") : "";
+  if (!batch.empty() && batch.find_first_not_of("0123456789") == std::string::npos) return false;
   return std::any_of(kInstead.begin(), kInstead.end(), [&](const Instead& row) {
     return row.option == option && (command.has(row.other) || is_varied(command, row.other));
   });
@@ -209,7 +221,8 @@ std::string varied_by(const std::string& option, const std::string& value) {
   const std::size_t equals = value.find('=');
   const bool is_pin = option == "--pin" && equals != std::string::npos;
   if (is_pin && value.find('=', equals + 1) != std::string::npos) return "";
-  const std::string key = key_or_word(is_pin ? value.substr(0, equals) : option.substr(2));
+  const std::string typed = is_pin ? value.substr(0, equals) : option.substr(2);
+  const std::string key = key_or_word(typed == "schedules" ? "schedule" : typed);
   const std::string values = is_pin ? value.substr(equals + 1) : value;
   const bool is_number = key != "gpus" && !without_thousands(values, ',').empty();
   const bool is_known = std::find(kVaried.begin(), kVaried.end(), key) != kVaried.end();
@@ -217,9 +230,29 @@ std::string varied_by(const std::string& option, const std::string& value) {
   return field_word(key) + '=' + values;
 }
 
+// "--schedule 1f1b --schedule zero-bubble" as one list; a name that is none gives way to an
+// example.
+Arguments with_schedules_joined(const Arguments& words) {
+  Arguments out, names;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const bool is_one = words[i] == "--schedule" && i + 1 < words.size() &&
+                        words[i + 1].find(',') == std::string::npos;
+    if (!is_one) {
+      out.push_back(words[i]);
+      continue;
+    }
+    const std::string_view known = schedule_spelled(words[++i]);
+    names.emplace_back(known.empty() ? "zb-h1" : known);
+  }
+  if (names.size() < 2) return words;
+  out.insert(out.end(), {"--schedule", joined(names, ",")});
+  return out;
+}
+
 // The command in which what lists values varies.
 TypedCommand with_lists_varied(TypedCommand command) {
   if (command.usage.find(" --vary ") == std::string::npos || command.has("--vary")) return command;
+  command.words = with_schedules_joined(command.words);
   Arguments words, varied;
   for (std::size_t i = 0; i < command.words.size(); ++i) {
     const std::string& word = command.words[i];
@@ -309,6 +342,9 @@ std::string TypedCommand::whole() const {
       continue;
     }
     options.insert(options.end(), {need.name, example_of(command, need)});
+  }
+  if (lacks_batch(command) && is_there(command, "--layout")) {
+    options.insert(options.end(), {"--gbs", "512"});
   }
   files.insert(files.end(), options.begin(), options.end());
   return command_of(line.substr(0, line.find(' ')), files);

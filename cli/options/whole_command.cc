@@ -1,11 +1,13 @@
 #include "cli/options/whole_command.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 #include <vector>
 
 #include "cli/io/shell_word.h"
 #include "cli/options/able_verbs.h"
+#include "cli/options/is_among.h"
 #include "cli/options/typed_command.h"
 #include "cli/verbs/verbs.h"
 #include "report/words.h"
@@ -44,9 +46,32 @@ std::string whole_command(std::string_view verb, Arguments words) {
   return TypedCommand{table.usage, std::move(words), std::move(valued), std::move(read)}.whole();
 }
 
+namespace {
+
+// "--batch-size 128", which may be that of a GPU, too: of a search it is the step's, in samples.
+// Only where no other batch is said.
+Arguments with_batch_called(std::string_view verb, Arguments words) {
+  if (verb != "plan" && verb != "compare" && verb != "predict") return words;
+  constexpr std::array<std::string_view, 5> kOthers{"--global-batch", "--global-batch-tokens",
+                                                    "--gbs", "--global-batch-size", "--vary"};
+  const std::string_view name = verb == "predict" ? "--gbs" : "--global-batch";
+  for (std::size_t i = 0; i + 1 < words.size(); ++i) {
+    if (is_among(kOthers, words[i].substr(0, words[i].find('=')))) return words;
+  }
+  for (std::size_t i = 0; i + 1 < words.size(); ++i) {
+    const bool is_batch = is_among({"--batch-size", "--batch", "--bs"}, words[i]);
+    const bool is_number =
+        !words[i + 1].empty() && words[i + 1].find_first_not_of("0123456789") == std::string::npos;
+    if (is_batch && is_number) words[i] = name;
+  }
+  return words;
+}
+
+}  // namespace
+
 Arguments options_taken(std::string_view verb, const std::string& first, const Arguments& typed) {
   Arguments taken{first};
-  const Arguments words = with_counts(verb, typed);
+  const Arguments words = with_batch_called(verb, with_counts(verb, typed));
   for (std::size_t i = 0; i < words.size(); ++i) {
     if (!words[i].starts_with('-') || words[i].size() < 2) continue;
     const bool has_next = words[i].find('=') == std::string::npos && i + 1 < words.size() &&

@@ -10,6 +10,7 @@
 
 #include "cli/io/shell_word.h"
 #include "cli/options/asked_of_search.h"
+#include "cli/options/comparison_asked.h"
 #include "cli/options/field_words.h"
 #include "cli/options/files_of_verb.h"
 #include "cli/options/given_options.h"
@@ -76,6 +77,14 @@ std::string help_for_actions(const Arguments& rest) {
          (is_exported ? "; jobs of a trainer are made of plans, not of a list" : "");
 }
 
+// "why config.json --dp 8 --vs --pp 8".
+std::string help_for_comparison(const std::string& meant, const Arguments& rest) {
+  if (const std::string command = comparison_asked(rest); !command.empty()) {
+    return "layouts are put beside each other by " + command;
+  }
+  return meant == "compare" ? plans_to_compare(rest) : "";
+}
+
 // "optimize config.json --tokens 1T --max-days 30".
 std::string help_for_deadline(const Arguments& rest) {
   const std::string command = deadline_asked(rest);
@@ -134,9 +143,14 @@ std::string help_for_slow_ranks(const std::string& plain, const Arguments& rest)
 std::string help_for_asked(const std::string& verb, const Arguments& rest,
                            const std::vector<std::string>& known) {
   const std::string plain = plain_word(verb), meant = verb_meant(plain, known);
-  const std::array<std::string, 6> helps{
-      help_for_actions(rest),  help_for_schedule(plain, rest),    help_for_what_if(meant, rest),
-      help_for_deadline(rest), help_for_many_models(meant, rest), help_for_slow_ranks(plain, rest)};
+  const std::array<std::string, 7> helps{
+      help_for_actions(rest),
+      help_for_schedule(plain, rest),
+      help_for_what_if(meant, rest),
+      help_for_deadline(rest),
+      help_for_many_models(meant, rest),
+      help_for_slow_ranks(plain, rest),
+      help_for_comparison(plain == "diff" ? "compare" : meant, rest)};
   const auto help = std::find_if(helps.begin(), helps.end(),
                                  [](const std::string& each) { return !each.empty(); });
   return help == helps.end() ? "" : *help;

@@ -4,7 +4,9 @@
 // --exit-zero.
 #include <algorithm>
 #include <filesystem>
+#include <sstream>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -61,6 +63,25 @@ bool is_yaml(const std::string& file) { return kind_of_text(file, "").words == "
                           kNoYaml, command_of("check", words)));
 }
 
+// "penstock train --book book.json .." in a script of ours: what it names is judged instead.
+void refuse_own_script(const std::string& text, const std::string& file) {
+  for (const std::string_view verb : {"train", "manage", "morph", "plan"}) {
+    const std::size_t at = text.find(fmt::format("penstock {} ", verb));
+    if (at == std::string::npos) continue;
+    const std::size_t end = text.find_first_of("\n\\", at);
+    std::istringstream words(text.substr(at, end - at));
+    std::string named;
+    for (std::string word; words >> word;) {
+      if (named.empty() && word.ends_with(".json")) named = word;
+    }
+    throw_bad_input(fmt::format(
+        "{}: this script starts penstock {}, and no trainer whose launch file is judged\nhelp: {} "
+        "judges what it runs; --as names the trainer of another script: megatron, torchtitan, "
+        "deepspeed or verl",
+        file, verb, command_of("check", {named.empty() ? "plan.json" : named})));
+  }
+}
+
 // What begins with no { is none of our files; say so before JSON's parser does.
 void require_own(const std::string& text, const std::string& file) {
   if (text.find("\"model_type\"") != std::string::npos && file.ends_with(".json")) {
@@ -77,10 +98,11 @@ void require_own(const std::string& text, const std::string& file) {
                     "the training, or a plan");
   }
   if (text[first] == '{' || text[first] == '[') return;
+  refuse_own_script(text, file);
   throw_bad_input(fmt::format(
       "{}: no plan, profile or cluster file of Penstock, and no launch file of Megatron-LM, "
       "torchtitan, DeepSpeed or verl by its content\nhelp: name the file that starts the training, "
-      "or say whose it is with --as",
+      "or say whose it is: --as megatron, torchtitan, deepspeed or verl",
       file));
 }
 
