@@ -179,7 +179,7 @@ bool is_varied(const TypedCommand& command, std::string_view option) {
   });
 }
 
-bool is_there(const TypedCommand& command, const std::string& option) {
+bool is_typed(const TypedCommand& command, const std::string& option) {
   if (option == "--layout" && command.has(option) && lacks_degrees(command)) return false;
   if (command.has(option) || is_varied(command, option)) return true;
   const bool is_counted = option == "-P" || option == "-M";  // a list of actions has its own
@@ -305,7 +305,7 @@ std::string TypedCommand::whole() const {
   }
   for (const Need& need : needs) {
     const bool is_of_cluster = need.name == "--device" || need.name == "--gpus";
-    if (!need.is_option() || is_there(command, need.name) || (is_of_cluster && !measured.empty())) {
+    if (!need.is_option() || is_typed(command, need.name) || (is_of_cluster && !measured.empty())) {
       continue;
     }
     options.insert(options.end(), {need.name, example_of(command, need)});
