@@ -44,9 +44,16 @@ std::string speed_text(const Plan& plan, const Evaluation& evaluation,
 
 std::string price_text(const Plan& plan, const Evaluation& evaluation) {
   if (evaluation.usd_per_step <= 0.0) return "";
+  // Said, since the price of a machine is easily given for that of a GPU.
+  constexpr double kNsPerHour = 3.6e12;
+  const double hours = static_cast<double>(evaluation.step_time.count()) / kNsPerHour;
+  const std::string of_gpu = fmt::format(", at ${:.4g} per GPU and hour.",
+                                         evaluation.usd_per_step / hours / plan.devices());
   const double per_mtok = usd_per_million_tokens(plan, evaluation);
-  if (per_mtok > 0.0) return fmt::format(" ${} per million tokens.", significant(per_mtok, 3));
-  return fmt::format(" ${} per step.", significant(evaluation.usd_per_step, 3));
+  if (per_mtok > 0.0) {
+    return fmt::format(" ${} per million tokens{}", significant(per_mtok, 3), of_gpu);
+  }
+  return fmt::format(" ${} per step{}", significant(evaluation.usd_per_step, 3), of_gpu);
 }
 
 std::string memory_text(const Evaluation& evaluation, bool is_limited) {

@@ -20,8 +20,10 @@
 #include <fmt/format.h>
 
 #include "cli/io/files.h"
+#include "cli/options/device_facts.h"
 #include "cli/options/options.h"
 #include "cli/options/parse.h"
+#include "core/values/error.h"
 #include "estimator/shipped_data.h"
 #include "report/words.h"
 
@@ -420,6 +422,20 @@ void refuse_counted_device(const std::string& name) {
     names.insert(names.end(), sheet.aliases.begin(), sheet.aliases.end());
   }
   refuse_several(name, names);
+}
+
+std::string gpu_of_machine(const std::string& name) {
+  return std::string(machine_device(without_maker(name)));
+}
+
+DeviceFacts device_facts(const std::string& name) {
+  constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
+  try {
+    const DeviceSheet sheet = sheet_of(name);
+    return {sheet.name, sheet.node.devices, static_cast<double>(sheet.memory.count) / kGib};
+  } catch (const Error&) {
+    return {name};
+  }
 }
 
 }  // namespace penstock

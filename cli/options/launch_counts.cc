@@ -378,12 +378,13 @@ class Counts {
               fmt::format("write --global-batch N --pin {}: the samples of a step are {} x {} x DP",
                           pin, of_one_->number, accumulation_->number)};
     }
-    return {
-        names,
-        {"--global-batch", std::to_string(samples * *gpus), "--pin", pin},
-        fmt::format("write --global-batch {} --pin {} if every GPU is a replica: {} x {} x {} "
-                    "samples a step; with TP, PP or CP it is {} x DP",
-                    samples * *gpus, pin, of_one_->number, accumulation_->number, *gpus, samples)};
+    const std::string replicas = fmt::format("DP={},{}", *gpus, pin);
+    return {names,
+            {"--global-batch", std::to_string(samples * *gpus), "--pin", replicas},
+            fmt::format("write --global-batch {} --pin {} if every GPU is a replica: {} x {} x {} "
+                        "samples a step; with TP, PP or CP it is {} x DP",
+                        samples * *gpus, replicas, of_one_->number, accumulation_->number, *gpus,
+                        samples)};
   }
 
   const Asked& asked_;

@@ -174,8 +174,23 @@ void refuse_network_of_cluster(const std::string& network, const std::string& cl
                          cluster, rate, level, network, network));
 }
 
+namespace {
+
+// "100Gb/s" may be the card of a node, which its GPUs share.
+std::string remark_on_share(const std::string& network, int of_node) {
+  const bool says_whose = network.ends_with("/gpu") || network.ends_with(" per GPU") ||
+                          parse_network("--network", network).shared_bandwidth.value > 0.0;
+  if (says_whose || of_node < 2) return "";
+  return fmt::format(
+      "note: --network {0} is what each GPU has; if the {1} GPUs of a node share it, write "
+      "--network {0}/node\n",
+      network, of_node);
+}
+
+}  // namespace
+
 std::string remark_of_network(const std::string& network, const DeviceSheet& device, int gpus) {
-  if (gpus > device.node.devices) return "";
+  if (gpus > device.node.devices) return remark_on_share(network, device.node.devices);
   return fmt::format("note: --network {} is not used: the {} GPUs are in one node of {}\n", network,
                      gpus, device.node.devices);
 }

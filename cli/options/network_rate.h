@@ -20,7 +20,8 @@ NodeNetwork parse_network(const std::string& option, const std::string& text);
 // Error{kBadInput} where a cluster file says what the network is; it names the level to edit.
 void refuse_network_of_cluster(const std::string& network, const std::string& cluster);
 
-// A note where all GPUs are in one node, so that no network is used; else empty.
+// A note where all GPUs are in one node, so that no network is used, and of a rate that does not
+// say whether it is a GPU's or a node's; else empty.
 std::string remark_of_network(const std::string& network, const DeviceSheet& device, int gpus);
 
 }  // namespace penstock

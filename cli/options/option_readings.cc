@@ -94,6 +94,20 @@ bool is_zero(std::string_view word) {
 }
 
 // ZeRO's stage as on or off.
+// "flash_attention_2" of transformers as "flash2"; empty of a word that is no kernel.
+std::string attention_called(const std::string& word) {
+  constexpr std::array<std::array<std::string_view, 6>, 5> kKernels{
+      {{"flash1", "flash-attention-1", "fa1", "", "", ""},
+       {"flash2", "flash-attention-2", "fa2", "flash-attn-2", "sdpa", "flash-attention"},
+       {"flash3", "flash-attention-3", "fa3", "flash-attn-3", "", ""},
+       {"cudnn", "fused", "te", "transformer-engine", "", ""},
+       {"eager", "math", "unfused", "vanilla", "native", "naive"}}};
+  for (const auto& names : kKernels) {
+    if (!word.empty() && is_among(names, word)) return std::string(names[0]);
+  }
+  return "";
+}
+
 std::string value_for(std::string_view name, const std::string& value) {
   const std::string word = plain_word(name.substr(name.find_first_not_of('-')));
   if (!is_zero(word)) return value;
@@ -165,6 +179,8 @@ class Readings {
     add_degree(key_called(letters.size() == 1 ? letters : std::string_view(word_)), kDegree);
     add_zero();
     add_recompute();
+    add_no_sharding();
+    add_attention();
     add_schedule();
     add_other_names();
     add_by_index();
@@ -457,6 +473,25 @@ class Readings {
     } else if (asked_.has("--layout")) {
       say(kOwnRemark, fmt::format("write --layout \"... recompute={}\"", mode));
     }
+  }
+
+  // "--use-distributed-optimizer=false": off is a way to shard, too.
+  void add_no_sharding() {
+    const bool is_off = is_among({"false", "off", "no", "0"}, plain_word(value_));
+    if (is_off && word_ == "distributed-optimizer" && asked_.has("--sharding")) {
+      say(kOwnRemark, "write --sharding none: the optimizer is not sharded");
+    }
+  }
+
+  // "--attn-implementation eager": names of transformers and Megatron-LM.
+  void add_attention() {
+    constexpr std::array<std::string_view, 8> kNames{
+        "attn",         "attn-implementation", "attention-implementation", "attention-backend",
+        "attn-backend", "attn-impl",           "attention-kernel",         "attention-impl"};
+    const std::string kernel = attention_called(plain_word(value_));
+    if (!is_among(kNames, word_) || kernel.empty() || !asked_.has("--attention")) return;
+    found_.push_back(
+        {kCertain + kOwnRemark - kStep * steps_, {"--attention", kernel}, std::string()});
   }
 
   // "--dualpipe", "--1f1b": a schedule is the value of an option, or the argument.

@@ -16,6 +16,7 @@
 #include "cli/options/field_words.h"
 #include "cli/options/given_options.h"
 #include "cli/options/is_among.h"
+#include "cli/options/lost_wishes.h"
 #include "cli/options/measured_asked.h"
 #include "cli/options/option_readings.h"
 #include "cli/options/other_question.h"
@@ -244,6 +245,7 @@ void refuse_other_wish(const OptionTable& table, const Arguments& words) {
   refuse_measured_elsewhere(table, words);
   const GivenWords given = given_words(table, words);
   refuse_schedules_of_none(verb, words, given);
+  refuse_lost_wish(table, words, given);
   if (verb == "compare") {
     refuse_plans_in_list(words, given);
     refuse_log_of_plan(words, given);
@@ -251,6 +253,7 @@ void refuse_other_wish(const OptionTable& table, const Arguments& words) {
   refuse_what_if(verb, table, words, given);
   refuse_actions(verb, words);
   refuse_plan_as_measured(verb, words);
+  if (verb == "estimate") refuse_other_search(words);
   if (verb != "plan" && verb != "predict" && verb != "compare") return;
   refuse_profile_beside_model(table, words, given);
   if (verb != "predict") refuse_other_search(words);

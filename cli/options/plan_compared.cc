@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/options/device_facts.h"
 #include "cli/options/field_words.h"
 #include "cli/options/given_options.h"
 #include "cli/options/is_among.h"
@@ -63,6 +64,11 @@ std::string own_value(const PlanMade& made, const std::string& key) {
   if (key == "bandwidth") return "1";
   if (key == "device") return made.device;
   if (key == "gpus") return made.gpus;
+  if (key == "gbs") return made.batch;
+  if (key == "memory-gib") {
+    const double gib = device_facts(made.device).memory_gib;
+    return gib > 0.0 ? fmt::format("{:.0f}", gib) : "";
+  }
   std::string own = in_layout(made.layout, key);
   if (!own.empty() || made.layout.empty()) return own;
   if (key == "schedule") return "1f1b";
@@ -99,12 +105,39 @@ std::string value_for(const std::string& key, const std::string& typed) {
   return is_degree && !is_digits(typed.substr(0, typed.find(','))) ? "" : typed;
 }
 
+// "2x" of a number that the plan has, 512, as "1024"; other texts as they are.
+std::string times(const std::string& own, const std::string& typed) {
+  const bool is_times = typed.ends_with('x') || typed.ends_with('X') || typed.ends_with('%') ||
+                        typed.starts_with('x') || typed.starts_with('*');
+  const std::string factor = is_times ? factor_of(typed) : "";
+  if (factor.empty() || own.empty() || own.find_first_not_of("0123456789.") != std::string::npos ||
+      own == "1") {
+    return typed;
+  }
+  return fmt::format("{:.0f}", std::stod(own) * std::stod(factor));
+}
+
+// "--set gbs=1024".
+bool is_setting(const GivenOption& option) {
+  return is_among({"--set", "--with", "--change", "--override", "--param", "--if"}, option.name) &&
+         option.value.find('=') != std::string::npos;
+}
+
+GivenOption pair_in(const GivenOption& option) {
+  const std::size_t equals = option.value.find('=');
+  GivenOption pair = option;
+  pair.name = option.value.substr(0, equals);
+  pair.value = option.value.substr(equals + 1);
+  return pair;
+}
+
 // "bandwidth=1,2"; nothing where the option varies nothing.
 std::optional<std::string> setting_of(const GivenOption& option, const PlanMade& made) {
   const std::string key = key_of(option.name);
-  const std::string value = key.empty() ? "" : value_for(key, option.value);
+  if (is_setting(option)) return setting_of(pair_in(option), made);
+  const std::string own = key.empty() ? "" : own_value(made, key);
+  const std::string value = key.empty() ? "" : value_for(key, times(own, option.value));
   if (value.empty()) return {};
-  const std::string own = own_value(made, key);
   const std::string name = key == "gbs" ? "global-batch" : key == "seq" ? "sequence-length" : key;
   const bool has_own = own.empty() || own == value || value.starts_with(own + ',');
   return name + '=' + (has_own ? value : own + ',' + value);

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -26,7 +27,7 @@ constexpr int kMostSlow = 1000;
 // options that belong together "rank=3" or "by=30%" alone.
 struct Said {
   std::string text;    // as typed
-  std::string key;     // rank, gpu, link or by
+  std::string key;     // rank, gpu, node, link or by
   std::string place;   // "3", "2-3"; empty: of what a factor is said
   std::string factor;  // empty: none
 };
@@ -45,7 +46,7 @@ Said without_key(const std::string& text) {
   const std::size_t sign = text.find_last_of(":=");
   Said said{text, "rank", text.substr(0, sign), ""};
   if (sign != std::string::npos) said.factor = text.substr(sign + 1);
-  for (const char* key : {"rank", "gpu", "link"}) {
+  for (const char* key : {"rank", "gpu", "node", "link"}) {
     if (!said.place.starts_with(key)) continue;
     said.key = key;
     said.place.erase(0, said.key.size());
@@ -57,7 +58,15 @@ Said without_key(const std::string& text) {
   return said;
 }
 
-Said said_in(const std::string& text) {
+// "node=2,factor=1.3" as "node=2:1.3".
+std::string with_colon(std::string text) {
+  const std::size_t comma = text.find(','), equals = text.find('=', std::min(comma, text.size()));
+  if (comma == std::string::npos || equals == std::string::npos) return text;
+  return text.replace(comma, equals + 1 - comma, ":");
+}
+
+Said said_in(const std::string& typed) {
+  const std::string text = with_colon(typed);
   const std::size_t equals = text.find('='), colon = text.find(':');
   const std::string key = text.substr(0, equals);
   if (key == "by" && equals != std::string::npos) return {text, "by", "", text.substr(equals + 1)};
@@ -65,7 +74,7 @@ Said said_in(const std::string& text) {
   if (equals == std::string::npos && colon == std::string::npos && is_factor) {
     return {text, "by", "", text};
   }
-  if (key != "rank" && key != "gpu" && key != "link") return without_key(text);
+  if (key != "rank" && key != "gpu" && key != "node" && key != "link") return without_key(text);
   if (equals == std::string::npos || (colon != std::string::npos && colon < equals)) {
     return without_key(text);
   }
@@ -159,6 +168,29 @@ int rank_of_gpu(const Said& said, const Plan* plan) {
       fmt::format("write one of those, or the rank of a pipeline: --slow rank=0:{}", said.factor));
 }
 
+// The ranks of a pipeline that the GPUs of a node are of.
+std::vector<int> ranks_of_node(const Said& said, const Plan* plan, int node_size) {
+  if (plan == nullptr || plan->has_unequal_replicas()) {
+    bad_option(kOption, fmt::format("'{}' names a node, and ranks are asked for here", said.text),
+               fmt::format("write --slow rank=R:{}, with R the place in the pipeline that the "
+                           "node's GPUs have",
+                           said.factor));
+  }
+  const int node = rank_of(said.place), nodes = (plan->devices() + node_size - 1) / node_size;
+  if (node >= nodes) {
+    bad_option(kOption,
+               fmt::format("the plan has nodes 0 to {}, and {} is none of them", nodes - 1, node),
+               fmt::format("write one of those, for example --slow node=0:{}", said.factor));
+  }
+  std::vector<int> ranks;
+  const int end = std::min(plan->devices(), (node + 1) * node_size);
+  for (int gpu = node * node_size; gpu < end; ++gpu) {
+    const int rank = pipeline_rank_of(*plan, gpu);
+    if (std::find(ranks.begin(), ranks.end(), rank) == ranks.end()) ranks.push_back(rank);
+  }
+  return ranks;
+}
+
 // A rank that no pipeline has is a GPU of the job, as likely as not.
 void refuse_rank_as_gpu(const Said& said, const Plan* plan) {
   const int rank = rank_of(said.place);
@@ -174,9 +206,13 @@ void refuse_rank_as_gpu(const Said& said, const Plan* plan) {
              fmt::format("{}write --slow rank={}:{}", what, meant, plain_factor(said.factor)));
 }
 
-void add(const Said& said, const Plan* plan, Scenario& scenario) {
+void add(const Said& said, const Plan* plan, int node_size, Scenario& scenario) {
   const Factor factor = factor_of(said);
-  if (said.key == "gpu") {
+  if (said.key == "node") {
+    for (const int rank : ranks_of_node(said, plan, node_size)) {
+      scenario.ranks.push_back({rank, factor});
+    }
+  } else if (said.key == "gpu") {
     scenario.ranks.push_back({rank_of_gpu(said, plan), factor});
   } else if (said.key == "rank") {
     refuse_rank_as_gpu(said, plan);
@@ -205,10 +241,10 @@ void refuse_last_named_twice(const Said& said, const Scenario& scenario) {
   }
 }
 
-Scenario scenario_of(const std::vector<std::string>& texts, const Plan* plan) {
+Scenario scenario_of(const std::vector<std::string>& texts, const Plan* plan, int node_size) {
   Scenario scenario;
   for (const Said& said : with_factors(texts)) {
-    add(said, plan, scenario);
+    add(said, plan, node_size, scenario);
     refuse_last_named_twice(said, scenario);
   }
   return scenario;
@@ -226,17 +262,28 @@ void SlowOptions::declare(Options& options) {
       kOption, "PART:FACTOR",
       "slow down a part: with rank=3:1.3 or rank=3:30% rank 3 of every replica computes 1.3 "
       "times as long, with link=2-3:2 transfers between ranks 2 and 3 need twice as long; to "
-      "simulate and explain also gpu=17:1.3, the rank that GPU 17 is of; may be repeated",
+      "simulate and explain also gpu=17:1.3, the rank that GPU 17 is of, and node=2:1.3, those of "
+      "the GPUs of node 2; may be repeated",
       texts);
 }
 
-Scenario SlowOptions::scenario() const { return scenario_of(texts, nullptr); }
+Scenario SlowOptions::scenario() const { return scenario_of(texts, nullptr, 1); }
 
-Scenario SlowOptions::scenario(const Plan& plan) const { return scenario_of(texts, &plan); }
+Scenario SlowOptions::scenario(const Plan& plan, int node_size) const {
+  return scenario_of(texts, &plan, std::max(node_size, 1));
+}
 
-std::string SlowOptions::gpus_in_words(const Plan& plan) const {
+std::string SlowOptions::gpus_in_words(const Plan& plan, int node_size) const {
   std::string words;
   for (const Said& said : with_factors(texts)) {
+    if (said.key == "node") {
+      std::vector<std::string> ranks;
+      for (const int rank : ranks_of_node(said, &plan, std::max(node_size, 1))) {
+        ranks.push_back(std::to_string(rank));
+      }
+      words += fmt::format("; node {} of the job has rank{} {}", said.place,
+                           ranks.size() == 1 ? "" : "s", joined(ranks, " and "));
+    }
     if (said.key != "gpu") continue;
     words += fmt::format("; GPU {} of the job is of rank {}", rank_of(said.place),
                          rank_of_gpu(said, &plan));

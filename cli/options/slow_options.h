@@ -22,10 +22,10 @@ struct SlowOptions {
   // Error{kBadInput} for anything but rank=R:FACTOR and link=R-R:FACTOR, a factor below 1, and a
   // part that is named twice.
   [[nodiscard]] Scenario scenario() const;
-  // Of a plan, of which a GPU may be named: gpu=G:FACTOR.
-  [[nodiscard]] Scenario scenario(const Plan& plan) const;
+  // Of a plan, of which a GPU may be named, or a node of so many: gpu=G:FACTOR, node=N:FACTOR.
+  [[nodiscard]] Scenario scenario(const Plan& plan, int node_size = 8) const;
   // "; GPU 17 of the job is of rank 1", for each that is named; the scenario must be valid.
-  [[nodiscard]] std::string gpus_in_words(const Plan& plan) const;
+  [[nodiscard]] std::string gpus_in_words(const Plan& plan, int node_size = 8) const;
 };
 
 // "rank 3 computes 1.3 times as long; transfers between ranks 2 and 3 take 2 times as long"

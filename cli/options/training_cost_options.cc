@@ -14,6 +14,7 @@
 
 #include "cli/options/number_spellings.h"
 #include "cli/options/parse.h"
+#include "core/values/error.h"
 
 namespace penstock {
 namespace {
@@ -101,6 +102,24 @@ FailureModel failures_of(const TrainingCostOptions& options) {
   return model;
 }
 
+// A value that is wrong is told together with what is missing.
+[[noreturn]] void refuse_failures_of_none(const TrainingCostOptions& options) {
+  constexpr const char* kWhose =
+      "; the time is that of one GPU: of a job that fails as a whole every H hours it is H times "
+      "its number of GPUs";
+  try {
+    failures_of(options);
+  } catch (const Error& error) {
+    throw_bad_input(
+        fmt::format("{} --tokens 2T, the tokens of the training in which failures are "
+                    "counted{}",
+                    error.what(), kWhose));
+  }
+  bad_option("--mtbf-hours", "failures need a training",
+             fmt::format("add --tokens, for example --mtbf-hours {} --tokens 2T{}", *options.mtbf,
+                         kWhose));
+}
+
 void require_tokens(bool asked, bool has_tokens, const std::string& what) {
   if (!asked || has_tokens) return;
   bad_option("--tokens", fmt::format("the samples of this {} have no tokens", what),
@@ -138,8 +157,7 @@ std::optional<TrainingQuestion> TrainingCostOptions::question() const {
                "nothing is assumed to fail", "add --mtbf-hours, for example --mtbf-hours 50000");
   }
   if (!tokens && mtbf) {
-    failures_of(*this);  // a value that is wrong is told first
-    bad_option("--mtbf-hours", "failures need a training", "add --tokens, for example --tokens 2T");
+    refuse_failures_of_none(*this);
   }
   if (!tokens) return {};
   TrainingQuestion question;

@@ -338,7 +338,8 @@ std::string TypedCommand::whole() const {
   }
   for (const Need& need : needs) {
     const bool is_of_cluster = need.name == "--device" || need.name == "--gpus";
-    if (!need.is_option() || is_satisfied(command, need.name) || (is_of_cluster && !measured.empty())) {
+    if (!need.is_option() || is_satisfied(command, need.name) ||
+        (is_of_cluster && !measured.empty())) {
       continue;
     }
     options.insert(options.end(), {need.name, example_of(command, need)});

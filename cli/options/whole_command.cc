@@ -7,6 +7,7 @@
 
 #include "cli/io/shell_word.h"
 #include "cli/options/able_verbs.h"
+#include "cli/options/given_options.h"
 #include "cli/options/is_among.h"
 #include "cli/options/typed_command.h"
 #include "cli/verbs/verbs.h"
@@ -93,6 +94,16 @@ Arguments with_taken(std::string_view verb, Arguments files, const Arguments& wo
   return files;
 }
 
+namespace {
+
+// "sweep.csv" of "-o sweep.csv" or "--output=sweep.csv".
+std::string table_typed(const Arguments& words) {
+  const std::string output = value_of(words, {"-o", "--output"}).value_or("");
+  return output.ends_with(".csv") ? output : "";
+}
+
+}  // namespace
+
 std::string command_of_taken(std::string_view verb, const Arguments& files,
                              const Arguments& words) {
   const Arguments taken = options_taken(verb, files.empty() ? "" : files[0], words);
@@ -101,6 +112,16 @@ std::string command_of_taken(std::string_view verb, const Arguments& files,
   for (const std::string& word : words) {
     const bool is_taken = std::find(taken.begin(), taken.end(), word) != taken.end();
     if (word.starts_with('-') && !is_taken) left.push_back(word.substr(0, word.find('=')));
+  }
+  // A table of compare is printed, and kept by the shell: "sweep ... -o sweep.csv".
+  const std::string table = table_typed(words);
+  const bool is_output = std::find(left.begin(), left.end(), "-o") != left.end() ||
+                         std::find(left.begin(), left.end(), "--output") != left.end();
+  if (verb == "compare" && is_output && !table.empty()) {
+    std::erase_if(left, [](const std::string& each) { return each == "-o" || each == "--output"; });
+    all.insert(all.end(), {"--format", "csv"});
+    return whole_command(verb, all) + " > " + table +
+           (left.empty() ? "" : "; it has no " + joined(left, ", "));
   }
   return whole_command(verb, all) + (left.empty() ? "" : "; it has no " + joined(left, ", "));
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <fstream>
 #include <sstream>
 #include <string_view>
@@ -17,6 +18,7 @@
 #include "cli/options/is_among.h"
 #include "cli/options/option_readings.h"
 #include "cli/options/plan_compared.h"
+#include "cli/options/plan_made.h"
 #include "cli/options/schedule_asked.h"
 #include "cli/options/schedule_spelled.h"
 #include "cli/options/typed_files.h"
@@ -112,6 +114,49 @@ std::string help_for_many_models(const std::string& meant, const Arguments& rest
   return "many models share GPUs by another verb: " + help_for_files("multi", others);
 }
 
+// "2d", "48h", "48" of a mean time between failures, in hours; 0 of other texts.
+double hours_in(const std::string& text) {
+  double value = 0.0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
+  const std::string unit(read.ptr, text.data() + text.size());
+  if (read.ec != std::errc{}) return 0.0;
+  if (is_among({"", "h", "hours", "hour"}, unit)) return value;
+  constexpr double kHoursOfDay = 24.0, kMinutesOfHour = 60.0;
+  if (is_among({"d", "days", "day"}, unit)) return value * kHoursOfDay;
+  return is_among({"min", "m", "minutes"}, unit) ? value / kMinutesOfHour : 0.0;
+}
+
+bool is_mean_time(const GivenOption& option) {
+  return is_among({"--mtbf", "--mttf", "--mtbf-hours", "--node-mtbf", "--job-mtbf",
+                   "--failure-interval", "--fail-every"},
+                  option.name) &&
+         hours_in(option.value) > 0.0;
+}
+
+// "goodput plan.json --mtbf 2d --checkpoint-interval 30min".
+std::string help_for_failures(const Arguments& rest) {
+  const std::vector<GivenOption> options = given_words({}, rest).options;
+  const auto mean_time = std::find_if(options.begin(), options.end(), is_mean_time);
+  const TypedFiles files = typed_files(rest);
+  if (mean_time == options.end() || files.plans.empty()) return "";
+  const double hours = hours_in(mean_time->value);
+  const std::string gpus = plan_made(files.plans.front()).gpus;
+  const std::string tokens = value_of(rest, {"--tokens"}).value_or("2T");
+  const auto command_at = [&](double each) {
+    return command_of("simulate", Arguments{files.plans.front(), "--tokens", tokens, "--mtbf-hours",
+                                            fmt::format("{:g}", each)});
+  };
+  const std::string of_job = gpus.empty()
+                                 ? ""
+                                 : fmt::format("; if the job of {} GPUs as a whole does: {}", gpus,
+                                               command_at(hours * std::stod(gpus)));
+  return fmt::format(
+      "failures are counted over a training. If one GPU fails every {:g} h: {}{}; the interval "
+      "between checkpoints is chosen for them and printed, --checkpoint-minutes T is how long one "
+      "takes",
+      hours, command_at(hours), of_job);
+}
+
 // Whether each of its lines tells of every rank, as those of `penstock train --log` do.
 bool tells_of_ranks(const std::string& log) {
   std::ifstream file(log);
@@ -143,14 +188,15 @@ std::string help_for_slow_ranks(const std::string& plain, const Arguments& rest)
 std::string help_for_asked(const std::string& verb, const Arguments& rest,
                            const std::vector<std::string>& known) {
   const std::string plain = plain_word(verb), meant = verb_meant(plain, known);
-  const std::array<std::string, 7> helps{
+  const std::array<std::string, 8> helps{
       help_for_actions(rest),
       help_for_schedule(plain, rest),
       help_for_what_if(meant, rest),
       help_for_deadline(rest),
       help_for_many_models(meant, rest),
       help_for_slow_ranks(plain, rest),
-      help_for_comparison(plain == "diff" ? "compare" : meant, rest)};
+      help_for_comparison(plain == "diff" ? "compare" : meant, rest),
+      help_for_failures(rest)};
   const auto help = std::find_if(helps.begin(), helps.end(),
                                  [](const std::string& each) { return !each.empty(); });
   return help == helps.end() ? "" : *help;

@@ -94,10 +94,10 @@ Answer explain_whole(PlanFile file, const PlanQuestion& asked, const SlowOptions
                      TableFormat format, const std::optional<TrainingQuestion>& tokens,
                      Screen screen) {
   Uncertainty uncertainty;
-  const Scenario scenario = slow.scenario(file.plan);
+  const Scenario scenario = slow.scenario(file.plan, file.cluster.devices_per_node);
   if (slow.given()) {
     uncertainty.scenario = slow_down(scenario, file.program, file.executor, file.prices);
-    uncertainty.scenario->scenario += slow.gpus_in_words(file.plan);
+    uncertainty.scenario->scenario += slow.gpus_in_words(file.plan, file.cluster.devices_per_node);
   }
   const Replayed replayed = replay_plan_file(file);
   WatchedSearch watched({});

@@ -3,6 +3,7 @@
 
 #include "cli/io/files.h"
 #include "cli/options/assumed_machine.h"
+#include "cli/options/device_facts.h"
 #include "cli/parts/book_plan.h"
 #include "cli/parts/document_plans.h"
 #include "cli/parts/jobs_run.h"
@@ -26,6 +27,10 @@ Answer not_built(const std::string& verb) {
 }
 
 }  // namespace
+
+DeviceFacts device_facts(const std::string& name) { return {name}; }
+
+std::string gpu_of_machine(const std::string&) { return ""; }
 
 Answer run_plan(const Arguments&, Screen) { return not_built("plan"); }
 Answer run_predict(const Arguments&, Screen) { return not_built("predict"); }

@@ -150,9 +150,9 @@ Answer run_simulate(const Arguments& arguments, Screen screen) {
   if (executor.given()) replay_with(executor.applied_to(file.executor), file);
   Uncertainty uncertainty;
   if (slow.given()) {
-    uncertainty.scenario =
-        slow_down(slow.scenario(file.plan), file.program, file.executor, file.prices);
-    uncertainty.scenario->scenario += slow.gpus_in_words(file.plan);
+    uncertainty.scenario = slow_down(slow.scenario(file.plan, file.cluster.devices_per_node),
+                                     file.program, file.executor, file.prices);
+    uncertainty.scenario->scenario += slow.gpus_in_words(file.plan, file.cluster.devices_per_node);
   }
   if (jitter.given()) {
     uncertainty.jitter = jitter.sampled(file.program, file.prices, file.executor);
@@ -160,7 +160,7 @@ Answer run_simulate(const Arguments& arguments, Screen screen) {
   std::optional<ContentionEffect> contention;
   std::string cluster_name;
   if (shared.given()) {
-    if (slow.given() && !slow.scenario(file.plan).links.empty()) {
+    if (slow.given() && !slow.scenario(file.plan, file.cluster.devices_per_node).links.empty()) {
       bad_option("--slow", "a link cannot be slow by a factor where links are shared",
                  "leave out --contention, or slow down a rank");
     }

@@ -13,12 +13,15 @@
 
 #include "cli/io/near_files.h"
 #include "cli/options/able_verbs.h"
+#include "cli/options/device_facts.h"
 #include "cli/options/environment_words.h"
 #include "cli/options/field_words.h"
 #include "cli/options/files_of_verb.h"
+#include "cli/options/given_options.h"
 #include "cli/options/parse.h"
 #include "cli/options/placed_words.h"
 #include "cli/options/plan_as_model.h"
+#include "cli/options/plan_made.h"
 #include "cli/options/trainer_asked.h"
 #include "cli/options/trainer_called.h"
 #include "cli/options/typed_files.h"
@@ -87,6 +90,17 @@ std::string number_typed(const Arguments& words) {
     if (is_number) return value;
   }
   return "64";
+}
+
+// Of "replan plan.json --nodes 3" the GPUs of so many nodes of the plan's device.
+std::string gpus_typed(const Typed& typed) {
+  const std::string number = number_typed(typed.words);
+  const auto nodes = value_of(typed.words, {"--nodes", "--num-nodes", "--nnodes", "--n-nodes"});
+  const Arguments& plans = typed.files.plans;
+  if (!nodes || *nodes != number) return number;
+  const std::string device = plans.empty() ? "" : plan_made(plans[0]).device;
+  const int of_node = device_facts(device).per_node;
+  return std::to_string(std::stoi(number) * of_node);
 }
 
 // Pictures and pages that are not written, as one that is: "step.pdf" as "step.svg".
@@ -222,7 +236,7 @@ std::string put_for(std::string_view place, const Typed& typed) {
   if (place == "its trainer") return trainer_typed(typed);
   if (place == "spilling") return command_of_spilling(typed);
   if (place == "planning for gpus") {
-    const std::string gpus = number_typed(typed.words);
+    const std::string gpus = gpus_typed(typed);
     const Arguments& plans = typed.files.plans;
     std::string command =
         plans.empty() ? "" : command_for_its_model("plan", {plans[0], "--gpus", gpus});
