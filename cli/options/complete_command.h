@@ -7,8 +7,8 @@
 
 namespace penstock {
 
-// `words` with that batch where none was typed, and examples of what else the verb needs. `read`: the words
-// as read_by_verb() made them.
+// `words` with that batch where none was typed, and examples of what else the verb needs. `read`:
+// the words as read_by_verb() made them.
 std::string complete_command(const std::string& verb, Arguments words, const Arguments& read,
                              const std::string& batch);
 

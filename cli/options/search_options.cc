@@ -3,6 +3,7 @@
 #include "cli/options/search_options.h"
 
 #include "cli/options/model_input.h"
+#include "cli/options/network_rate.h"
 #include "cli/options/sharding_called.h"
 #include "search/dynamic/replica_replays.h"
 #include "simulator/schedules/schedules.h"

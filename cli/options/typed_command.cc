@@ -344,7 +344,7 @@ std::string TypedCommand::whole() const {
     }
     options.insert(options.end(), {need.name, example_of(command, need)});
   }
-  if (lacks_batch(command) && is_there(command, "--layout")) {
+  if (lacks_batch(command) && is_satisfied(command, "--layout")) {
     options.insert(options.end(), {"--gbs", "512"});
   }
   files.insert(files.end(), options.begin(), options.end());

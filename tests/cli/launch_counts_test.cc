@@ -90,7 +90,7 @@ TEST_CASE(
   with_gpus.insert(with_gpus.end(), {"--gpus", "64"});
   const std::vector<CountsMeant> found = meant(with_gpus, kPlan);
   REQUIRE(found.size() == 1);
-  CHECK(found[0].words == Arguments{"--global-batch", "1024", "--pin", "mbs=2"});
+  CHECK(found[0].words == Arguments{"--global-batch", "1024", "--pin", "DP=64,mbs=2"});
   const std::vector<CountsMeant> unknown = meant(typed, kPlan);
   REQUIRE(unknown.size() == 1);
   CHECK(unknown[0].words.empty());

@@ -53,7 +53,9 @@ TEST_CASE("without tokens nothing is asked, and what has no effect is refused") 
   options.mtbf = "50000";
   CHECK(message_of([&] { (void)options.question(); }) ==
         "--mtbf-hours: failures need a training\n"
-        "help: add --tokens, for example --tokens 2T");
+        "help: add --tokens, for example --mtbf-hours 50000 --tokens 2T; the time is that of one "
+        "GPU: "
+        "of a job that fails as a whole every H hours it is H times its number of GPUs");
   options.tokens = "2T";
   for (const char* hours : {"0", "-1", "often", "1e13", "nan", "inf", ""}) {
     options.mtbf = hours;
