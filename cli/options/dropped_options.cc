@@ -46,11 +46,11 @@ bool has_word(std::string_view text, std::string_view word) {
 }
 
 // What is asked of the answer, and no part of the question; a file that one verb writes is not what
-// another one should write over.
+// another one should write over, and jobs of one verb are the threads of another.
 bool is_about_answer(const std::string& name) {
-  return is_among(
-      {"-o", "--output", "-v", "-q", "--verbose", "--quiet", "--json", "--help", "-h", "--debug"},
-      name);
+  return is_among({"-o", "--output", "-v", "-q", "--verbose", "--quiet", "--json", "--help", "-h",
+                   "--debug", "--jobs"},
+                  name);
 }
 
 // "--nodes 8 --gpus-per-node 8" is said as --gpus 64.
@@ -79,8 +79,7 @@ std::vector<GivenOption> dropped_in(const std::string& message, const Arguments&
 }
 
 // A command that may be run in place of the typed one: it has something of it. One that shows a
-// part
-// ("penstock plan ... --seq 4096") is none, nor is one that needs what another one makes.
+// part ("penstock plan ... --seq 4096") is none, nor is one that needs what another one makes.
 struct Instead {
   Arguments words;
   std::size_t end = 0;  // in the message

@@ -161,7 +161,10 @@ void refuse_fleets(const std::string& verb, const Arguments& words, const GivenW
         return plain_name(option).starts_with("device") &&
                option.value.find(':') != std::string::npos;
       });
-  if (fleets.size() < 2 || given.bare.empty() || !are_devices) return;
+  const bool has_pairs = std::any_of(fleets.begin(), fleets.end(), [](const Fleet& fleet) {
+    return fleet.device.find('=') != std::string::npos;
+  });
+  if (fleets.size() < 2 || given.bare.empty() || !are_devices || has_pairs) return;
   if (verb != "plan" && verb != "compare") return;
   const Arguments rest = without(words, given, names_fleet);
   std::vector<std::string> commands, names;

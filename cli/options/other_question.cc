@@ -112,7 +112,7 @@ void refuse_named_list(const OptionTable& table, const Arguments& words) {
   if (verb_of(table) != "schedule") return;
   for (const GivenOption& option : given_words(table, words).options) {
     const bool is_file = is_among({"file", "input", "load", "from", "from-file", "schedule-file",
-                                   "actions", "order", "import", "custom", "read", "i"},
+                                   "actions", "order", "import", "custom", "read"},
                                   plain_name(option.name));
     if (!is_file || option.value.empty() || row_named(table, option.name) != nullptr) continue;
     const bool is_list = option.value.ends_with(".csv");

@@ -38,18 +38,6 @@ std::string chance_file(const Refused& one, const Arguments& typed) {
   return "";
 }
 
-// How many of the values that were typed stand in a command: numbers, files, names of things.
-std::size_t values_kept(const Arguments& words, const Arguments& typed) {
-  std::string command;
-  for (const std::string& word : words) command += word + ' ';
-  return static_cast<std::size_t>(
-      std::count_if(typed.begin() + 1, typed.end(), [&command](const std::string& word) {
-        const std::size_t equals = word.starts_with('-') ? word.find('=') : std::string::npos;
-        const std::string value = equals == std::string::npos ? word : word.substr(equals + 1);
-        return !value.empty() && !value.starts_with('-') && command.find(value) != command.npos;
-      }));
-}
-
 class Trial {
  public:
   Trial(std::string message, const Arguments& typed, const RefusalOf& refusal_of)
@@ -57,12 +45,6 @@ class Trial {
 
   // Of several commands one that is taken is enough: the others are for other wishes.
   std::string run() {
-    std::string tried = proposals_tried();
-    return tried + with_all_typed(tried);
-  }
-
- private:
-  [[nodiscard]] std::string proposals_tried() {
     const std::vector<ProposedCommand> commands = proposed_commands(message_);
     std::vector<Refused> refused;
     for (const ProposedCommand& command : commands) {
@@ -77,26 +59,7 @@ class Trial {
     return message_ + next_error_;
   }
 
-  // The verb that is proposed with everything that was typed, mended until it is taken, where that
-  // keeps more of what was typed than the commands that are shown.
-  [[nodiscard]] std::string with_all_typed(const std::string& shown) const {
-    const std::vector<ProposedCommand> commands = proposed_commands(shown);
-    if (commands.empty() || typed_.empty() || typed_.front().starts_with('-')) return "";
-    Arguments words = typed_;
-    words.front() = commands.front().words.front();
-    std::size_t most = 0;
-    for (const ProposedCommand& command : commands) {
-      most = std::max(most, values_kept(command.words, typed_));
-    }
-    if (most == values_kept(words, typed_) || !can_be_tried(words)) return "";
-    const auto refusal = refusal_of_(words);
-    if (!refusal && words == typed_) return "";  // a verb that is not tried
-    const Mended mended =
-        refusal ? mended_command(words, *refusal, typed_, refusal_of_) : Mended{std::move(words)};
-    if (mended.words.empty() || values_kept(mended.words, typed_) <= most) return "";
-    return line_of("with more of what was typed", mended);
-  }
-
+ private:
   [[nodiscard]] bool can_be_tried(const Arguments& words) const {
     return !is_among(words, "-") && !names_example(words, typed_);
   }
@@ -167,14 +130,10 @@ class Trial {
     if (!refusal || is_of_twice(*refusal) || is_of_value_left_behind(*refusal)) return;
     if (!is_told(*refusal)) tell(*refusal);
     const Mended mended = mended_command(words, *refusal, typed_, refusal_of_);
-    if (!mended.words.empty()) next_error_ += line_of("together", mended);
-  }
-
-  static std::string line_of(std::string_view what, const Mended& mended) {
-    const Arguments& words = mended.words;
-    return "\nhelp: " + std::string(what) +
-           (mended.has_examples ? ", with examples for what is missing: " : ": ") +
-           command_of(words.front(), {words.begin() + 1, words.end()});
+    if (mended.words.empty()) return;
+    next_error_ += mended.has_examples ? "\nhelp: together, with examples for what is missing: "
+                                       : "\nhelp: together: ";
+    next_error_ += command_of(mended.words.front(), {mended.words.begin() + 1, mended.words.end()});
   }
 
   // Whether an option has a value is not known of one that there is not.
