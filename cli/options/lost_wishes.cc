@@ -161,9 +161,11 @@ void refuse_fleets(const std::string& verb, const Arguments& words, const GivenW
         return plain_name(option).starts_with("device") &&
                option.value.find(':') != std::string::npos;
       });
-  const bool has_pairs = std::any_of(fleets.begin(), fleets.end(), [](const Fleet& fleet) {
-    return fleet.device.find('=') != std::string::npos;
-  });
+  // "--device=h100-sxm,gpus=8": commas join options there.
+  const bool has_pairs =
+      std::any_of(given.options.begin(), given.options.end(), [](const GivenOption& option) {
+        return names_fleet(option) && option.value.find('=') != std::string::npos;
+      });
   if (fleets.size() < 2 || given.bare.empty() || !are_devices || has_pairs) return;
   if (verb != "plan" && verb != "compare") return;
   const Arguments rest = without(words, given, names_fleet);
