@@ -183,28 +183,6 @@ void refuse_fleets(const std::string& verb, const Arguments& words, const GivenW
       joined(names, " and "), joined(commands, "; then ")));
 }
 
-// "check m.json --device a100 --tp 4 --pp 2 --dp 8 --mbs 4 --gbs 512".
-void refuse_layout_of_model(const std::string& verb, const Arguments& words,
-                            const GivenWords& given) {
-  if (verb != "check" || given.bare.empty() || role_of(given.bare.front()) != FileRole::kModel) {
-    return;
-  }
-  const auto is_degree = [](const GivenOption& option) {
-    const std::string key = key_called(plain_name(option));
-    return !key.empty() && is_digits(option.value);
-  };
-  if (std::none_of(given.options.begin(), given.options.end(), is_degree)) return;
-  Arguments command = with_taken("predict", {given.bare.front()}, words);
-  const bool has_batch = std::any_of(
-      given.options.begin(), given.options.end(),
-      [](const GivenOption& option) { return key_called(plain_name(option)) == "global-batch"; });
-  if (!has_batch) command.insert(command.end(), {"--gbs", "512"});
-  throw_bad_input(fmt::format(
-      "{}: this is a model, and check judges launch files and plans\nhelp: whether a layout fits "
-      "is said by {}",
-      given.bare.front(), whole_command("predict", std::move(command))));
-}
-
 // "plan --from plan.json --gpus 24": the question of a plan, asked with other options.
 void refuse_plan_as_option(const OptionTable& table, const Arguments& words,
                            const GivenWords& given) {
@@ -312,7 +290,6 @@ void refuse_list_of_one(const std::string& verb, const Arguments& words, const G
 
 void refuse_lost_wish(const OptionTable& table, const Arguments& words, const GivenWords& given) {
   const std::string verb = verb_of(table);
-  refuse_layout_of_model(verb, words, given);
   refuse_without_nvlink(verb, words, given);
   refuse_plan_as_option(table, words, given);
   refuse_list_of_one(verb, words, given);

@@ -57,7 +57,8 @@ void refuse_compared(const std::string& verb, const Arguments& words) {
              (command.find("PP=1") == command.npos ? "" : " (PP=1 has no pipeline)"));
 }
 
-// "check config.json --tp 1 --pp 1": what is asked is whether a layout fits.
+// "check config.json --tp 1 --pp 1": what is asked is whether a layout fits. A profile alone is a
+// file that is checked.
 void refuse_checked_model(const std::string& verb, const Arguments& words) {
   if (verb != "check" || words.empty()) return;
   const FileRole role = role_of(words.front());
@@ -68,6 +69,7 @@ void refuse_checked_model(const std::string& verb, const Arguments& words) {
     has_degrees = has_degrees || is_among({"T", "P", "D", "C", "EP"}, key) ||
                   plain_name(option.name) == "layout";
   }
+  if (role == FileRole::kProfile && !has_degrees) return;
   const Arguments others(words.begin() + 1, words.end());
   const std::string planned = whole_command("plan", with_taken("plan", {words.front()}, others));
   const std::string what =
