@@ -74,12 +74,13 @@ TEST_CASE("the first sentences say what to use, what it gives and how full the G
             "Use TP 1 x PP 2 x DP 3, VP 2 on 6 of 8 GPUs, mbs 2, grouped-interleaved, selective "
             "recompute.",
             "A step takes 100 ms (95.0 to 105 ms): 273,067 tokens/s and 100 TFLOP/s per GPU, MFU "
-            "25 % (24 to 26). The fullest rank holds 30.0 of 40.0 GiB. $1.53 per million tokens."});
+            "25 % (24 to 26). The fullest rank holds 30.0 of 40.0 GiB. $1.53 per million tokens, "
+            "at $1500 per GPU and hour."});
   PlanAnswer unknown = about(100);
   unknown.flops.reset();
   CHECK(plan_sentences(best.plan, best.evaluation, unknown)[1] ==
         "A step takes 100 ms (95.0 to 105 ms): 273,067 tokens/s per GPU. The fullest rank holds "
-        "30.0 of 40.0 GiB. $1.53 per million tokens.");
+        "30.0 of 40.0 GiB. $1.53 per million tokens, at $1500 per GPU and hour.");
 }
 
 TEST_CASE("from 60 columns on an answer has at most twenty lines, and none is too long") {
