@@ -168,6 +168,7 @@ Answer of_device(const Given& given, Screen screen) {
   const std::vector<CountedSheet> devices =
       devices_counted(*given.device, given.gpus, given.network);
   std::vector<DeviceSheet> sheets;
+  sheets.reserve(devices.size());
   for (const CountedSheet& each : devices) sheets.push_back(each.device);
   const DeviceSheet& first = sheets.front();
   const ClusterSpec cluster = default_cluster(devices);

@@ -94,7 +94,7 @@ std::string number_typed(const Arguments& words) {
 
 // Of "replan plan.json --nodes 3" the GPUs of so many nodes of the plan's device.
 std::string gpus_typed(const Typed& typed) {
-  const std::string number = number_typed(typed.words);
+  std::string number = number_typed(typed.words);
   const auto nodes = value_of(typed.words, {"--nodes", "--num-nodes", "--nnodes", "--n-nodes"});
   const Arguments& plans = typed.files.plans;
   if (!nodes || *nodes != number) return number;
