@@ -15,17 +15,13 @@
 #include "cli/options/given_options.h"
 #include "cli/options/is_among.h"
 #include "cli/options/option_readings.h"
+#include "cli/options/plain_name.h"
 #include "cli/options/typed_files.h"
 #include "cli/options/whole_command.h"
 #include "cli/verbs/verbs.h"
 
 namespace penstock {
 namespace {
-
-std::string plain_name(const GivenOption& option) {
-  return plain_word(
-      option.name.substr(std::min(option.name.find_first_not_of('-'), option.name.size())));
-}
 
 std::string first_line_of(const std::string& path) {
   std::ifstream file(path);

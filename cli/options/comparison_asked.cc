@@ -15,15 +15,12 @@
 #include "cli/options/given_options.h"
 #include "cli/options/is_among.h"
 #include "cli/options/option_readings.h"
+#include "cli/options/plain_name.h"
 #include "cli/options/typed_files.h"
 #include "cli/options/whole_command.h"
 
 namespace penstock {
 namespace {
-
-std::string plain_name(const std::string& name) {
-  return plain_word(name.substr(std::min(name.find_first_not_of('-'), name.size())));
-}
 
 bool is_degree(const std::string& key) { return is_among({"T", "P", "C", "EP", "D", "V"}, key); }
 

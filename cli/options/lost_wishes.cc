@@ -18,6 +18,8 @@
 #include "cli/options/field_words.h"
 #include "cli/options/is_among.h"
 #include "cli/options/option_readings.h"
+#include "cli/options/parted_at_commas.h"
+#include "cli/options/plain_name.h"
 #include "cli/options/plan_as_model.h"
 #include "cli/options/plan_made.h"
 #include "cli/options/typed_files.h"
@@ -29,20 +31,6 @@ namespace penstock {
 namespace {
 
 constexpr std::string_view kPriceOption = "--usd-per-gpu-hour";
-
-std::string plain_name(const GivenOption& option) {
-  return plain_word(
-      option.name.substr(std::min(option.name.find_first_not_of('-'), option.name.size())));
-}
-
-std::vector<std::string> parted(const std::string& list) {
-  std::vector<std::string> parts;
-  std::istringstream text(list);
-  for (std::string part; std::getline(text, part, ',');) {
-    if (!part.empty()) parts.push_back(part);
-  }
-  return parts;
-}
 
 // Words without the options that are answered otherwise.
 template <typename Wanted>
@@ -136,12 +124,12 @@ std::vector<Fleet> fleets_in(const GivenWords& given) {
   for (const GivenOption& option : given.options) {
     const std::string plain = plain_name(option);
     if (is_among({"cluster", "clusters", "device", "devices", "gpu"}, plain)) {
-      for (const std::string& part : parted(option.value)) {
+      for (const std::string& part : parted_at_commas(option.value)) {
         if (auto fleet = fleet_in(part)) fleets.push_back(*std::move(fleet));
       }
     }
-    if (is_among({"device", "devices"}, plain)) devices = parted(option.value);
-    if (is_among({"gpus", "num-gpus", "ngpus"}, plain)) gpus = parted(option.value);
+    if (is_among({"device", "devices"}, plain)) devices = parted_at_commas(option.value);
+    if (is_among({"gpus", "num-gpus", "ngpus"}, plain)) gpus = parted_at_commas(option.value);
   }
   if (!fleets.empty() || devices.size() != gpus.size()) return fleets;
   for (std::size_t i = 0; i < devices.size(); ++i) fleets.push_back({devices[i], gpus[i]});
@@ -252,7 +240,8 @@ void refuse_without_nvlink(const std::string& verb, const Arguments& words,
   if (made.model.empty() || made.device.empty() || made.gpus.empty()) return;
   throw_bad_input(fmt::format(
       "links inside a node are the cluster's\nhelp: {} writes them; set \"bandwidth_bytes_per_s\" "
-      "of its first level to that of PCIe, 5e10 of Gen5 or 2.5e10 of Gen4; then {}",
+      "of its first level to that of PCIe (datasheets: 6.4e10 of PCIe 5, 3.2e10 of PCIe 4); then "
+      "{}",
       command_of("devices", {made.device, "--gpus", made.gpus, "--cluster-out", "pcie.json"}),
       whole_command("plan", {made.model, "--cluster", "pcie.json", "--gpus", made.gpus,
                              "--global-batch", made.batch, "--baseline", words.front()})));

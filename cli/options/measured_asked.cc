@@ -18,6 +18,7 @@
 #include "cli/options/given_options.h"
 #include "cli/options/is_among.h"
 #include "cli/options/measured_time.h"
+#include "cli/options/plain_name.h"
 #include "cli/options/plan_as_model.h"
 #include "cli/options/plan_made.h"
 #include "cli/options/typed_files.h"
@@ -28,10 +29,6 @@
 
 namespace penstock {
 namespace {
-
-std::string plain_name(const std::string& option) {
-  return plain_word(option.substr(std::min(option.find_first_not_of('-'), option.size())));
-}
 
 bool has_part(const std::string& plain, std::initializer_list<std::string_view> wanted) {
   std::istringstream parts(plain);

@@ -17,16 +17,13 @@
 #include "cli/options/is_among.h"
 #include "cli/options/number_spellings.h"
 #include "cli/options/option_readings.h"
+#include "cli/options/plain_name.h"
 #include "cli/options/typed_files.h"
 #include "cli/options/whole_command.h"
 #include "core/values/error.h"
 
 namespace penstock {
 namespace {
-
-std::string plain_name(const std::string& name) {
-  return plain_word(name.substr(std::min(name.find_first_not_of('-'), name.size())));
-}
 
 [[noreturn]] void refuse(const std::string& what, const std::string& help) {
   throw_bad_input(fmt::format("{}\nhelp: {}", what, help));

@@ -20,6 +20,8 @@
 #include "cli/options/measured_asked.h"
 #include "cli/options/option_readings.h"
 #include "cli/options/other_question.h"
+#include "cli/options/parted_at_commas.h"
+#include "cli/options/plain_name.h"
 #include "cli/options/plan_compared.h"
 #include "cli/options/schedule_asked.h"
 #include "cli/options/schedule_called.h"
@@ -31,22 +33,8 @@
 namespace penstock {
 namespace {
 
-std::string plain_name(const GivenOption& option) {
-  return plain_word(
-      option.name.substr(std::min(option.name.find_first_not_of('-'), option.name.size())));
-}
-
 bool begins_with_plan(const Arguments& words) {
   return !words.empty() && role_of(words.front()) == FileRole::kPlan;
-}
-
-std::vector<std::string> parted(const std::string& list) {
-  std::vector<std::string> parts;
-  std::istringstream text(list);
-  for (std::string part; std::getline(text, part, ',');) {
-    if (!part.empty()) parts.push_back(part);
-  }
-  return parts;
 }
 
 bool is_schedule(const std::string& word) {
@@ -71,7 +59,7 @@ std::string command_of_varied(const Arguments& words) {
       others.push_back(word);
       continue;
     }
-    for (const std::string& part : parted(word)) {
+    for (const std::string& part : parted_at_commas(word)) {
       const std::string_view known = schedule_spelled(part);
       const std::string name =
           known.empty() ? schedules_of_family(part).front() : std::string(known);
@@ -129,10 +117,11 @@ void refuse_log_of_plan(const Arguments& words, const GivenWords& given) {
 void refuse_plans_in_list(const Arguments& words, const GivenWords& given) {
   std::vector<std::string> plans;
   for (const GivenOption& option : given.options) {
-    if (is_among({"plans", "plan", "files"}, plain_name(option))) plans = parted(option.value);
+    if (is_among({"plans", "plan", "files"}, plain_name(option)))
+      plans = parted_at_commas(option.value);
   }
   for (const std::string& word : given.bare) {
-    const std::vector<std::string> parts = parted(word);
+    const std::vector<std::string> parts = parted_at_commas(word);
     plans.insert(plans.end(), parts.begin(), parts.end());
   }
   const bool are_plans =

@@ -16,6 +16,7 @@
 #include "cli/options/given_options.h"
 #include "cli/options/is_among.h"
 #include "cli/options/option_readings.h"
+#include "cli/options/parted_at_commas.h"
 #include "cli/options/schedule_called.h"
 #include "cli/options/schedule_spelled.h"
 #include "cli/options/typed_files.h"
@@ -30,16 +31,6 @@ struct Wanted {
   std::map<char, std::string> costs;  // as they were typed, "1.0"
   bool is_drawn = false, is_printed = false;
 };
-
-Arguments parted_at_commas(const std::string& list) {
-  Arguments parts;
-  for (std::size_t at = 0; at <= list.size();) {
-    const std::size_t end = std::min(list.find(',', at), list.size());
-    if (end > at) parts.push_back(list.substr(at, end - at));
-    at = end + 1;
-  }
-  return parts;
-}
 
 // All of them, or none: "1f1b,zero-bubble", of a family its first member.
 Arguments schedules_in(const std::string& list) {
