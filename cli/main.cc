@@ -11,13 +11,13 @@
 #include <malloc.h>
 #include <unistd.h>
 
+#include "cli/answers/commands/dropped_options.h"
+#include "cli/answers/commands/refusal_of.h"
+#include "cli/answers/commands/tried_proposals.h"
+#include "cli/answers/commands/typed_for_examples.h"
 #include "cli/io/color.h"
 #include "cli/io/environment.h"
 #include "cli/io/screen_width.h"
-#include "cli/options/dropped_options.h"
-#include "cli/options/tried_proposals.h"
-#include "cli/options/typed_for_examples.h"
-#include "cli/verbs/refusal_of.h"
 #include "cli/verbs/verbs.h"
 #include "core/values/error.h"
 #include "report/fit_lines.h"

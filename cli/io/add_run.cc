@@ -2,12 +2,13 @@
 
 #include <cmath>
 #include <filesystem>
+#include <system_error>
 
 #include <fmt/format.h>
 
 #include "cli/io/files.h"
 #include "cli/io/write_output.h"
-#include "cli/options/parse.h"
+#include "cli/words/parse.h"
 #include "core/values/json_reader.h"
 #include "core/values/runs.h"
 
@@ -18,6 +19,20 @@ namespace {
 std::string relative_to(const std::string& file, const std::string& path) {
   const std::filesystem::path folder = std::filesystem::absolute(file).parent_path();
   return std::filesystem::absolute(path).lexically_relative(folder).generic_string();
+}
+
+// `penstock calibrate` reads the cluster that a file of runs names; an assumed one is no file.
+void refuse_without_cluster(const PlanFile& plan) {
+  std::error_code error;
+  if (std::filesystem::exists(plan.cluster_file.path, error)) return;
+  const PlanCluster& cluster = plan.cluster;
+  bad_option(
+      "--add-to",
+      fmt::format("a file of runs names a file of the cluster, and the plan's \"{}\" is none",
+                  plan.cluster_file.path),
+      fmt::format("write one with penstock devices {} --gpus {} --cluster-out cluster.json, "
+                  "and plan with --cluster cluster.json",
+                  cluster.device, plan.plan.devices()));
 }
 
 MeasuredRuns runs_in(const std::string& path, const PlanFile& plan) {
@@ -44,6 +59,7 @@ MeasuredRuns runs_in(const std::string& path, const PlanFile& plan) {
 
 void add_run(const std::string& path, const PlanFile& plan, const RunHeader& run,
              const Validation& validation, const std::string& source) {
+  refuse_without_cluster(plan);
   MeasuredRuns runs = runs_in(path, plan);
   const std::string name = fmt::format("{}, {}", run.plan, run.started);
   for (const MeasuredRun& other : runs.runs) {

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <string_view>
 
-#include "cli/options/parse.h"
+#include "cli/words/parse.h"
 
 namespace penstock {
 namespace {

@@ -14,7 +14,7 @@
 #include "cli/io/plan_question.h"
 #include "cli/options/memory_limit.h"
 #include "cli/options/model_input.h"
-#include "cli/options/parse.h"
+#include "cli/words/parse.h"
 #include "core/values/device_sheet.h"
 #include "core/values/model_layers.h"
 #include "core/values/trainer.h"

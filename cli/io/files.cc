@@ -13,12 +13,12 @@
 
 #include <fmt/format.h>
 
+#include "cli/answers/commands/rehearsal.h"
 #include "cli/io/file_kinds.h"
-#include "cli/io/near_files.h"
 #include "cli/io/plan_json.h"
-#include "cli/io/rehearsal.h"
 #include "cli/io/text_file.h"
-#include "cli/options/parse.h"
+#include "cli/words/near_files.h"
+#include "cli/words/parse.h"
 #include "core/files/format.h"
 #include "core/files/plan_format.h"
 #include "core/values/byte_order_mark.h"

@@ -11,8 +11,8 @@
 #include <fmt/format.h>
 
 #include "cli/io/files.h"
-#include "cli/options/trainer_called.h"
 #include "cli/verbs/verbs.h"
+#include "cli/words/trainer_called.h"
 #include "core/values/error.h"
 #include "core/values/json_reader.h"
 #include "manager/choose_plan.h"

@@ -12,7 +12,7 @@
 #include <fmt/format.h>
 
 #include "cli/io/text_file.h"
-#include "cli/options/parse.h"
+#include "cli/words/parse.h"
 #include "core/values/error.h"
 #include "core/values/json_reader.h"
 #include "report/traces/read_kineto.h"

@@ -7,7 +7,7 @@
 
 #include <unistd.h>
 
-#include "cli/io/rehearsal.h"
+#include "cli/answers/commands/rehearsal.h"
 #include "report/words.h"
 
 namespace penstock {

@@ -1,6 +1,6 @@
 #include "cli/io/write_output.h"
 
-#include "cli/io/rehearsal.h"
+#include "cli/answers/commands/rehearsal.h"
 #include "core/values/json_reader.h"
 
 namespace penstock {

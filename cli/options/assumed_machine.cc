@@ -6,9 +6,9 @@
 
 #include <fmt/format.h>
 
-#include "cli/options/device_called.h"
 #include "cli/options/network_rate.h"
-#include "cli/options/parse.h"
+#include "cli/words/device_called.h"
+#include "cli/words/parse.h"
 
 namespace penstock {
 namespace {

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "cli/options/parse.h"
+#include "cli/words/parse.h"
 #include "core/values/error.h"
 
 namespace penstock {

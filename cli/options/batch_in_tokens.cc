@@ -9,10 +9,10 @@
 
 #include <fmt/format.h>
 
-#include "cli/options/field_words.h"
 #include "cli/options/global_batch.h"
 #include "cli/options/layout_keys.h"
-#include "cli/options/parse.h"
+#include "cli/words/field_words.h"
+#include "cli/words/parse.h"
 
 namespace penstock {
 namespace {

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "cli/options/parse.h"
+#include "cli/words/parse.h"
 #include "studies/change_cluster.h"
 
 namespace penstock {

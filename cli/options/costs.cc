@@ -12,8 +12,8 @@
 
 #include <fmt/format.h>
 
-#include "cli/options/field_words.h"
-#include "cli/options/parse.h"
+#include "cli/words/field_words.h"
+#include "cli/words/parse.h"
 #include "core/values/json_reader.h"
 #include "report/words.h"
 

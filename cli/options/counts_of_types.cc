@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "cli/options/gpu_counts.h"
-#include "cli/options/parse.h"
+#include "cli/words/parse.h"
 #include "report/words.h"
 
 namespace penstock {

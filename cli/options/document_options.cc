@@ -1,6 +1,6 @@
 #include "cli/options/document_options.h"
 
-#include "cli/options/parse.h"
+#include "cli/words/parse.h"
 #include "search/in_parallel.h"
 
 namespace penstock {

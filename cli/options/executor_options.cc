@@ -9,8 +9,8 @@
 
 #include <fmt/format.h>
 
-#include "cli/options/parse.h"
-#include "cli/options/trainer_called.h"
+#include "cli/words/parse.h"
+#include "cli/words/trainer_called.h"
 #include "core/values/fixed_costs.h"
 #include "core/values/trainer.h"
 

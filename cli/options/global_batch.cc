@@ -14,8 +14,8 @@
 
 #include <fmt/format.h>
 
-#include "cli/options/number_spellings.h"
-#include "cli/options/parse.h"
+#include "cli/words/number_spellings.h"
+#include "cli/words/parse.h"
 #include "report/words.h"
 
 namespace penstock {

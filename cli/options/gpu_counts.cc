@@ -9,9 +9,9 @@
 
 #include <fmt/format.h>
 
-#include "cli/options/field_words.h"
-#include "cli/options/number_spellings.h"
-#include "cli/options/parse.h"
+#include "cli/words/field_words.h"
+#include "cli/words/number_spellings.h"
+#include "cli/words/parse.h"
 #include "estimator/shipped_data.h"
 #include "report/words.h"
 

@@ -11,8 +11,8 @@
 
 #include <fmt/format.h>
 
-#include "cli/options/parse.h"
 #include "cli/options/search_options.h"
+#include "cli/words/parse.h"
 #include "search/evaluation.h"
 #include "search/in_parallel.h"
 #include "simulator/events/expand_replicas.h"

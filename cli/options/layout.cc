@@ -10,7 +10,7 @@
 
 #include <fmt/format.h>
 
-#include "cli/options/parse.h"
+#include "cli/words/parse.h"
 #include "core/values/expert_grid.h"
 #include "core/values/recompute_sections.h"
 #include "core/values/sharding.h"

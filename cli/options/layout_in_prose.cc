@@ -8,11 +8,11 @@
 
 #include <fmt/format.h>
 
-#include "cli/options/field_words.h"
-#include "cli/options/is_among.h"
+#include "cli/answers/options/option_readings.h"
 #include "cli/options/layout_keys.h"
-#include "cli/options/option_readings.h"
-#include "cli/options/parse.h"
+#include "cli/words/field_words.h"
+#include "cli/words/is_among.h"
+#include "cli/words/parse.h"
 #include "report/words.h"
 
 namespace penstock {

@@ -6,9 +6,9 @@
 
 #include <fmt/format.h>
 
-#include "cli/options/field_words.h"
-#include "cli/options/is_among.h"
-#include "cli/options/parse.h"
+#include "cli/words/field_words.h"
+#include "cli/words/is_among.h"
+#include "cli/words/parse.h"
 #include "report/words.h"
 
 namespace penstock {

@@ -12,7 +12,7 @@
 
 #include <fmt/format.h>
 
-#include "cli/options/parse.h"
+#include "cli/words/parse.h"
 
 namespace penstock {
 namespace {

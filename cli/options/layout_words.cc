@@ -13,18 +13,18 @@
 
 #include <fmt/format.h>
 
+#include "cli/answers/files/typed_files.h"
+#include "cli/answers/options/option_readings.h"
 #include "cli/options/batch_in_tokens.h"
-#include "cli/options/field_words.h"
-#include "cli/options/is_among.h"
 #include "cli/options/layout.h"
 #include "cli/options/layout_in_prose.h"
 #include "cli/options/layout_keys.h"
-#include "cli/options/option_readings.h"
-#include "cli/options/parse.h"
-#include "cli/options/pasted_pairs.h"
-#include "cli/options/schedule_called.h"
-#include "cli/options/sharding_called.h"
-#include "cli/options/typed_files.h"
+#include "cli/words/field_words.h"
+#include "cli/words/is_among.h"
+#include "cli/words/parse.h"
+#include "cli/words/pasted_pairs.h"
+#include "cli/words/schedule_called.h"
+#include "cli/words/sharding_called.h"
 #include "report/words.h"
 
 namespace penstock {

@@ -7,9 +7,9 @@
 #include <fmt/format.h>
 
 #include "cli/options/layout.h"
-#include "cli/options/measured_time.h"
-#include "cli/options/number_spellings.h"
-#include "cli/options/parse.h"
+#include "cli/words/measured_time.h"
+#include "cli/words/number_spellings.h"
+#include "cli/words/parse.h"
 #include "report/words.h"
 
 namespace penstock {

@@ -12,7 +12,7 @@
 
 #include <fmt/format.h>
 
-#include "cli/options/parse.h"
+#include "cli/words/parse.h"
 #include "report/words.h"
 
 namespace penstock {
@@ -46,7 +46,17 @@ Limit share_of(const std::string& option, const std::string& text, double share)
              "write a share up to 1, 0.85 or 85%, or an amount, 60GiB");
 }
 
+// "60,40", "60GiB,70%": a comma of thousands or a decimal one would be no limit of any GPU either.
+void refuse_several(const std::string& option, const std::string& text) {
+  if (text.find(',') == std::string::npos) return;
+  bad_option(option,
+             fmt::format("'{}' are several limits, and one belongs here", text.substr(0, 60)),
+             fmt::format("give one; penstock compare ... --vary memory-limit={} plans for each",
+                         text.substr(0, 60)));
+}
+
 Limit parsed(const std::string& option, const std::string& text) {
+  refuse_several(option, text);
   const std::string small = in_small_letters(text);
   if (small.ends_with('%')) {
     constexpr double kPercent = 100.0;

@@ -10,11 +10,11 @@
 
 #include <fmt/format.h>
 
-#include "cli/options/device_called.h"
-#include "cli/options/field_words.h"
 #include "cli/options/network_rate.h"
 #include "cli/options/options.h"
-#include "cli/options/parse.h"
+#include "cli/words/device_called.h"
+#include "cli/words/field_words.h"
+#include "cli/words/parse.h"
 #include "estimator/count_encoder_decoder.h"
 #include "estimator/count_operations.h"
 #include "estimator/default_cluster.h"

@@ -13,7 +13,7 @@
 #include <fmt/format.h>
 
 #include "cli/io/files.h"
-#include "cli/options/parse.h"
+#include "cli/words/parse.h"
 #include "core/values/cluster.h"
 
 namespace penstock {

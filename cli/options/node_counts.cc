@@ -6,10 +6,10 @@
 #include <fmt/format.h>
 
 #include "cli/io/files.h"
-#include "cli/options/device_called.h"
 #include "cli/options/gpu_counts.h"
-#include "cli/options/parse.h"
 #include "cli/options/question.h"
+#include "cli/words/device_called.h"
+#include "cli/words/parse.h"
 #include "report/words.h"
 
 namespace penstock {

@@ -4,7 +4,7 @@
 // brings.
 #include "cli/options/optimizer_settings.h"
 
-#include "cli/options/parse.h"
+#include "cli/words/parse.h"
 #include "core/values/json.h"
 #include "training/learning_rate.h"
 

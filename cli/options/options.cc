@@ -11,17 +11,17 @@
 
 #include <fmt/format.h>
 
-#include "cli/options/file_pattern.h"
-#include "cli/options/given_options.h"
-#include "cli/options/misplaced_files.h"
-#include "cli/options/named_argument.h"
-#include "cli/options/odd_values.h"
+#include "cli/answers/commands/given_options.h"
+#include "cli/answers/files/file_pattern.h"
+#include "cli/answers/files/misplaced_files.h"
+#include "cli/answers/options/named_argument.h"
+#include "cli/answers/options/output_names.h"
+#include "cli/answers/verbs/other_wishes.h"
+#include "cli/answers/words/odd_values.h"
+#include "cli/answers/words/options_in_values.h"
+#include "cli/answers/words/pasted_command.h"
 #include "cli/options/options_entry.h"
-#include "cli/options/options_in_values.h"
-#include "cli/options/other_wishes.h"
-#include "cli/options/output_names.h"
-#include "cli/options/parse.h"
-#include "cli/options/pasted_command.h"
+#include "cli/words/parse.h"
 #include "core/values/error.h"
 #include "report/words.h"
 

@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "cli/answers/commands/typed_command.h"
+#include "cli/answers/options/option_aliases.h"
+#include "cli/answers/options/word_index.h"
 #include "cli/io/answer.h"
-#include "cli/options/option_aliases.h"
 #include "cli/options/option_table.h"
-#include "cli/options/typed_command.h"
-#include "cli/options/word_index.h"
 #include "report/screen.h"
 
 namespace penstock {

@@ -9,11 +9,11 @@
 
 #include <fmt/format.h>
 
+#include "cli/answers/commands/whole_command.h"
+#include "cli/answers/files/typed_files.h"
 #include "cli/io/files.h"
-#include "cli/options/parse.h"
-#include "cli/options/placed_words.h"
-#include "cli/options/typed_files.h"
-#include "cli/options/whole_command.h"
+#include "cli/words/is_like_gpu.h"
+#include "cli/words/parse.h"
 #include "training/archive_file.h"
 #include "training/model_from_config.h"
 

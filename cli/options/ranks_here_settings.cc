@@ -1,6 +1,6 @@
 #include "cli/options/ranks_here_settings.h"
 
-#include "cli/options/parse.h"
+#include "cli/words/parse.h"
 
 namespace penstock {
 namespace {

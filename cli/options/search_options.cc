@@ -4,7 +4,7 @@
 
 #include "cli/options/model_input.h"
 #include "cli/options/network_rate.h"
-#include "cli/options/sharding_called.h"
+#include "cli/words/sharding_called.h"
 #include "search/dynamic/replica_replays.h"
 #include "simulator/schedules/schedules.h"
 #include "trainers/trainer_table.h"

@@ -11,7 +11,7 @@
 
 #include <fmt/format.h>
 
-#include "cli/options/parse.h"
+#include "cli/words/parse.h"
 #include "report/job_rank.h"
 #include "report/words.h"
 #include "search/evaluation.h"

@@ -1,6 +1,6 @@
 #include "cli/options/slow_watch_options.h"
 
-#include "cli/options/parse.h"
+#include "cli/words/parse.h"
 #include "core/values/json_reader.h"
 
 namespace penstock {

@@ -1,6 +1,6 @@
 #include "cli/options/store_options.h"
 
-#include "cli/options/parse.h"
+#include "cli/words/parse.h"
 #include "core/values/json_reader.h"
 #include "runtime_bridge/plan_job.h"
 

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "cli/options/parse.h"
+#include "cli/words/parse.h"
 #include "studies/change_terms.h"
 
 namespace penstock {

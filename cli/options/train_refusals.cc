@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/options/parse.h"
 #include "cli/options/train_settings.h"
+#include "cli/words/parse.h"
 
 namespace penstock {
 namespace {

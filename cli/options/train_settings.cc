@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "cli/options/parse.h"
+#include "cli/words/parse.h"
 #include "runtime_bridge/resume.h"
 
 namespace penstock {

@@ -12,8 +12,8 @@
 
 #include <fmt/format.h>
 
-#include "cli/options/number_spellings.h"
-#include "cli/options/parse.h"
+#include "cli/words/number_spellings.h"
+#include "cli/words/parse.h"
 #include "core/values/error.h"
 
 namespace penstock {

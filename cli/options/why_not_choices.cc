@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
-#include "cli/options/field_words.h"
-#include "cli/options/parse.h"
 #include "cli/options/question_settings.h"
+#include "cli/words/field_words.h"
+#include "cli/words/parse.h"
 #include "report/words.h"
 
 namespace penstock {

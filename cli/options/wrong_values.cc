@@ -5,16 +5,16 @@
 #include <string_view>
 
 #include "cli/options/counts_of_types.h"
-#include "cli/options/device_called.h"
-#include "cli/options/field_words.h"
 #include "cli/options/global_batch.h"
 #include "cli/options/gpu_counts.h"
 #include "cli/options/memory_limit.h"
-#include "cli/options/parse.h"
 #include "cli/options/question.h"
-#include "cli/options/schedule_called.h"
-#include "cli/options/sharding_called.h"
-#include "cli/options/trainer_called.h"
+#include "cli/words/device_called.h"
+#include "cli/words/field_words.h"
+#include "cli/words/parse.h"
+#include "cli/words/schedule_called.h"
+#include "cli/words/sharding_called.h"
+#include "cli/words/trainer_called.h"
 
 namespace penstock {
 namespace {

@@ -2,8 +2,8 @@
 
 #include "cli/io/files.h"
 #include "cli/io/one_device_type.h"
-#include "cli/options/parse.h"
 #include "cli/parts/book_plan.h"
+#include "cli/words/parse.h"
 #include "core/values/error.h"
 #include "core/values/json_reader.h"
 #include "report/words.h"

@@ -11,8 +11,8 @@
 #include <time.h>  // clock_gettime()
 
 #include "cli/io/plan_question.h"
-#include "cli/options/parse.h"
 #include "cli/parts/document_plans.h"
+#include "cli/words/parse.h"
 #include "core/values/error.h"
 #include "search/dynamic/batch_rules.h"
 #include "search/dynamic/plan_batch.h"

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "cli/options/options.h"
-#include "cli/options/parse.h"
+#include "cli/words/parse.h"
 #include "core/values/error.h"
 #include "costmodel/calibrated_profile.h"
 #include "costmodel/price_stages.h"

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "cli/io/environment.h"
-#include "cli/options/parse.h"
 #include "cli/parts/gpu_profiling.h"
 #include "cli/parts/profiling.h"
+#include "cli/words/parse.h"
 #include "core/values/error.h"
 #include "profiler/link_pool.h"
 #include "profiler/memory_bandwidth.h"

@@ -12,9 +12,9 @@
 #include <fmt/format.h>
 
 #include "cli/io/files.h"
-#include "cli/options/parse.h"
-#include "cli/options/trainer_called.h"
 #include "cli/reports/large_plans.h"
+#include "cli/words/parse.h"
+#include "cli/words/trainer_called.h"
 #include "core/files/format.h"
 #include "core/files/plan_format.h"
 #include "report/simulation_report.h"

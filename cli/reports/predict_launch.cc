@@ -12,8 +12,8 @@
 #include <fmt/format.h>
 
 #include "cli/io/files.h"
-#include "cli/options/parse.h"
 #include "cli/options/search_options.h"
+#include "cli/words/parse.h"
 #include "core/files/format.h"
 #include "core/values/durations.h"
 #include "report/words.h"

@@ -8,10 +8,10 @@
 #include <fmt/format.h>
 
 #include "cli/io/shell_word.h"
-#include "cli/options/device_called.h"
-#include "cli/options/parse.h"
 #include "cli/reports/layers_by_stage.h"
 #include "cli/reports/remarks_on_question.h"
+#include "cli/words/device_called.h"
+#include "cli/words/parse.h"
 
 namespace penstock {
 namespace {

@@ -7,9 +7,9 @@
 #include <fmt/format.h>
 
 #include "cli/io/files.h"
-#include "cli/options/device_called.h"
-#include "cli/options/field_words.h"
 #include "cli/options/network_rate.h"
+#include "cli/words/device_called.h"
+#include "cli/words/field_words.h"
 #include "report/words.h"
 
 namespace penstock {

@@ -12,7 +12,7 @@
 
 #include <fmt/format.h>
 
-#include "cli/options/parse.h"
+#include "cli/words/parse.h"
 #include "report/gantt.h"
 #include "simulator/events/executed_order.h"
 #include "simulator/liveness.h"

@@ -11,8 +11,8 @@
 
 #include "cli/io/png.h"
 #include "cli/io/write_output.h"
-#include "cli/options/parse.h"
 #include "cli/verbs/verbs.h"
+#include "cli/words/parse.h"
 #include "core/values/json.h"
 #include "core/values/json_reader.h"
 #include "report/traces/trace_files.h"

@@ -10,7 +10,7 @@
 
 #include "cli/io/files.h"
 #include "cli/io/text_file.h"
-#include "cli/options/parse.h"
+#include "cli/words/parse.h"
 #include "core/values/durations.h"
 #include "core/values/error.h"
 #include "core/values/json_reader.h"

@@ -10,10 +10,10 @@
 
 #include <fmt/format.h>
 
-#include "cli/options/parse.h"
-#include "cli/options/schedule_called.h"
 #include "cli/reports/replayed_schedule.h"
 #include "cli/reports/schedule_picture.h"
+#include "cli/words/parse.h"
+#include "cli/words/schedule_called.h"
 #include "core/values/json.h"
 #include "report/flat_table.h"
 #include "report/measures.h"

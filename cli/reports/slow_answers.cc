@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "cli/io/files.h"
-#include "cli/options/parse.h"
+#include "cli/words/parse.h"
 #include "report/json_array.h"
 #include "report/result_json.h"
 #include "report/slow_ranks_report.h"

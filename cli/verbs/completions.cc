@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "cli/options/options.h"
-#include "cli/options/parse.h"
 #include "cli/verbs/verbs.h"
+#include "cli/words/parse.h"
 
 namespace penstock {
 namespace {

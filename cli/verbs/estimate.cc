@@ -9,16 +9,16 @@
 
 #include <fmt/format.h>
 
+#include "cli/answers/commands/whole_command.h"
 #include "cli/io/files.h"
 #include "cli/io/write_output.h"
-#include "cli/options/device_called.h"
 #include "cli/options/model_input.h"
 #include "cli/options/options.h"
-#include "cli/options/parse.h"
 #include "cli/options/table_format.h"
-#include "cli/options/whole_command.h"
 #include "cli/reports/published_runs.h"
 #include "cli/verbs/verbs.h"
+#include "cli/words/device_called.h"
+#include "cli/words/parse.h"
 #include "core/files/format.h"
 #include "core/values/error.h"
 #include "core/values/json_reader.h"

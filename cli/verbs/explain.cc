@@ -4,12 +4,11 @@
 #include <optional>
 #include <string>
 
+#include "cli/answers/commands/rehearsal.h"
 #include "cli/io/files.h"
 #include "cli/io/plan_question.h"
 #include "cli/io/progress.h"
-#include "cli/io/rehearsal.h"
 #include "cli/options/options.h"
-#include "cli/options/parse.h"
 #include "cli/options/slow_options.h"
 #include "cli/options/table_format.h"
 #include "cli/options/training_cost_options.h"
@@ -17,6 +16,7 @@
 #include "cli/reports/large_plans.h"
 #include "cli/reports/slow_answers.h"
 #include "cli/verbs/verbs.h"
+#include "cli/words/parse.h"
 #include "report/explanation.h"
 #include "report/flat_table.h"
 #include "report/json_array.h"

@@ -11,16 +11,16 @@
 
 #include <fmt/format.h>
 
+#include "cli/answers/files/plan_as_model.h"
+#include "cli/answers/verbs/trainer_asked.h"
 #include "cli/io/export_inputs.h"
 #include "cli/io/files.h"
 #include "cli/io/shell_word.h"
 #include "cli/io/write_output.h"
 #include "cli/options/options.h"
-#include "cli/options/parse.h"
-#include "cli/options/plan_as_model.h"
-#include "cli/options/trainer_asked.h"
-#include "cli/options/trainer_called.h"
 #include "cli/verbs/verbs.h"
+#include "cli/words/parse.h"
+#include "cli/words/trainer_called.h"
 #include "core/values/json_reader.h"
 #include "report/json_array.h"
 #include "report/plan_table.h"

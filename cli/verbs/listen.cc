@@ -11,9 +11,9 @@
 
 #include <fmt/format.h>
 
-#include "cli/options/parse.h"
 #include "cli/parts/manager_of_job.h"
 #include "cli/verbs/verbs.h"
+#include "cli/words/parse.h"
 #include "core/values/json_reader.h"
 #include "manager/notices/aws.h"
 #include "manager/notices/azure.h"

@@ -3,7 +3,6 @@
 
 #include "cli/io/files.h"
 #include "cli/options/assumed_machine.h"
-#include "cli/options/device_facts.h"
 #include "cli/parts/book_plan.h"
 #include "cli/parts/document_plans.h"
 #include "cli/parts/jobs_run.h"
@@ -12,6 +11,7 @@
 #include "cli/reports/predict_launch.h"
 #include "cli/reports/step_of_csv.h"
 #include "cli/verbs/verbs.h"
+#include "cli/words/device_facts.h"
 #include "core/values/error.h"
 #include "search/check_rolled_up.h"
 

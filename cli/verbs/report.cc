@@ -12,12 +12,12 @@
 #include "cli/io/report_command.h"
 #include "cli/io/write_output.h"
 #include "cli/options/options.h"
-#include "cli/options/parse.h"
 #include "cli/options/search_options.h"
 #include "cli/reports/large_plans.h"
 #include "cli/reports/report_of_plan.h"
 #include "cli/reports/report_of_search.h"
 #include "cli/verbs/verbs.h"
+#include "cli/words/parse.h"
 #include "core/files/plan_format.h"
 #include "core/values/json_reader.h"
 

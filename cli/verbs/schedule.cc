@@ -5,13 +5,13 @@
 #include <fmt/format.h>
 
 #include "cli/io/write_output.h"
-#include "cli/options/parse.h"
-#include "cli/options/schedule_called.h"
 #include "cli/options/schedule_options.h"
 #include "cli/reports/replayed_schedule.h"
 #include "cli/reports/schedule_picture.h"
 #include "cli/reports/schedule_sweep.h"
 #include "cli/verbs/verbs.h"
+#include "cli/words/parse.h"
+#include "cli/words/schedule_called.h"
 #include "core/values/json_reader.h"
 #include "report/flat_table.h"
 #include "report/schedule_report.h"

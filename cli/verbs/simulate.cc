@@ -6,19 +6,19 @@
 
 #include <fmt/format.h>
 
+#include "cli/answers/commands/rehearsal.h"
 #include "cli/io/files.h"
-#include "cli/io/rehearsal.h"
 #include "cli/io/write_output.h"
 #include "cli/options/contention_options.h"
 #include "cli/options/executor_options.h"
 #include "cli/options/jitter_options.h"
 #include "cli/options/options.h"
-#include "cli/options/parse.h"
 #include "cli/options/slow_options.h"
 #include "cli/options/table_format.h"
 #include "cli/options/training_cost_options.h"
 #include "cli/reports/large_plans.h"
 #include "cli/verbs/verbs.h"
+#include "cli/words/parse.h"
 #include "report/contention_report.h"
 #include "report/flat_table.h"
 #include "report/memory_table.h"

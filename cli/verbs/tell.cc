@@ -8,9 +8,9 @@
 
 #include <fmt/format.h>
 
-#include "cli/options/parse.h"
 #include "cli/parts/manager_of_job.h"
 #include "cli/verbs/verbs.h"
+#include "cli/words/parse.h"
 #include "core/values/error.h"
 #include "manager/port/command_message.h"
 #include "report/result_json.h"

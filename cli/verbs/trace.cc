@@ -9,18 +9,18 @@
 
 #include <fmt/format.h>
 
+#include "cli/answers/commands/typed_command.h"
+#include "cli/answers/commands/whole_command.h"
 #include "cli/io/files.h"
 #include "cli/io/load_run.h"
 #include "cli/io/png.h"
 #include "cli/io/write_output.h"
 #include "cli/options/options.h"
-#include "cli/options/parse.h"
 #include "cli/options/picture_options.h"
-#include "cli/options/typed_command.h"
-#include "cli/options/whole_command.h"
 #include "cli/reports/large_plans.h"
 #include "cli/reports/step_of_csv.h"
 #include "cli/verbs/verbs.h"
+#include "cli/words/parse.h"
 #include "core/values/json_reader.h"
 #include "report/json_array.h"
 #include "report/pictures/step_picture.h"

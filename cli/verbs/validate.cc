@@ -9,14 +9,14 @@
 
 #include <fmt/format.h>
 
+#include "cli/answers/files/typed_files.h"
 #include "cli/io/add_run.h"
 #include "cli/io/files.h"
 #include "cli/io/load_run.h"
 #include "cli/options/options.h"
-#include "cli/options/parse.h"
 #include "cli/options/slow_watch_options.h"
-#include "cli/options/typed_files.h"
 #include "cli/verbs/verbs.h"
+#include "cli/words/parse.h"
 #include "report/json_array.h"
 #include "report/result_json.h"
 #include "report/screen.h"

@@ -8,26 +8,22 @@
 #include "cli/io/files.h"
 #include "core/values/runs.h"
 #include "tests/core/messages.h"
+#include "tests/core/temporary_folder.h"
 #include "tests/core/tiny_plan.h"
 
 namespace penstock {
+
+using tests::TemporaryFolder;
+
 namespace {
 
-// A folder that goes with the test.
-struct Folder {
-  std::filesystem::path path = std::filesystem::temp_directory_path() / "penstock_add_run_test";
-  Folder() { std::filesystem::create_directories(path / "runs"); }
-  ~Folder() { std::filesystem::remove_all(path); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  [[nodiscard]] std::string operator/(const char* name) const { return (path / name).string(); }
-};
-
 TEST_CASE("runs of one profile and cluster gather in a file, each once") {
-  const Folder folder;
+  const TemporaryFolder folder;
+  std::filesystem::create_directories(folder / "runs");
   PlanFile plan = read_plan(parse_json(kTinyPlan, "tiny.json"), "tiny.json");
   plan.profile.path = folder / "tiny.json";
   plan.cluster_file.path = folder / "two.json";
+  write_file(plan.cluster_file.path, "{}");
   RunHeader run;
   run.plan = "plan.json";
   run.started = "2026-11-22T01:02:03Z";
@@ -58,6 +54,17 @@ TEST_CASE("runs of one profile and cluster gather in a file, each once") {
   CHECK(tests::message_of([&] {
           add_run(path, plan, run, validation, "by hand");
         }).find("name another file") != std::string::npos);
+}
+
+TEST_CASE("no run is kept of a cluster that is assumed, since calibrate could not read it") {
+  const TemporaryFolder folder;
+  PlanFile plan = read_plan(parse_json(kTinyPlan, "tiny.json"), "tiny.json");
+  plan.cluster_file.path = "assumed cluster";
+  const std::string path = folder / "runs.json";
+  const std::string said = tests::message_of([&] { add_run(path, plan, {}, {}, "by hand"); });
+  CHECK(said.find("penstock devices " + plan.cluster.device) != std::string::npos);
+  CHECK(said.find("--cluster-out cluster.json") != std::string::npos);
+  CHECK_FALSE(std::filesystem::exists(path));
 }
 
 }  // namespace

@@ -7,12 +7,12 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
-#include "cli/options/asked_of_search.h"
-#include "cli/options/measured_asked.h"
-#include "cli/options/plan_compared.h"
-#include "cli/options/schedule_asked.h"
-#include "cli/options/schedule_called.h"
-#include "cli/options/trainer_asked.h"
+#include "cli/answers/verbs/asked_of_search.h"
+#include "cli/answers/verbs/measured_asked.h"
+#include "cli/answers/verbs/plan_compared.h"
+#include "cli/answers/verbs/schedule_asked.h"
+#include "cli/answers/verbs/trainer_asked.h"
+#include "cli/words/schedule_called.h"
 
 namespace penstock {
 namespace {

@@ -1,4 +1,4 @@
-#include "cli/options/comparison_asked.h"
+#include "cli/answers/verbs/comparison_asked.h"
 
 #include <doctest/doctest.h>
 

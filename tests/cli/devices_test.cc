@@ -10,20 +10,12 @@
 #include "core/values/json_reader.h"
 #include "estimator/shipped_data.h"
 #include "tests/core/messages.h"
+#include "tests/core/temporary_folder.h"
 
 using namespace penstock;
+using penstock::tests::TemporaryFolder;
 
 namespace {
-
-// A folder that goes with the test.
-struct Folder {
-  std::filesystem::path path = std::filesystem::temp_directory_path() / "penstock_devices_test";
-  Folder() { std::filesystem::create_directories(path); }
-  ~Folder() { std::filesystem::remove_all(path); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  [[nodiscard]] std::string operator/(const char* name) const { return (path / name).string(); }
-};
 
 constexpr const char* kModel = "data/models/gpt2.json";
 
@@ -58,7 +50,7 @@ TEST_CASE("of one GPU every figure is shown, with where it is from") {
 }
 
 TEST_CASE("a device that was written and edited is planned with") {
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string mine = folder / "my-h100.json";
   CHECK(run_penstock({"devices", "h100-sxm", "-o", mine}).exit == 0);
   DeviceSheet sheet = read_device_sheet(load_json(mine).value, mine);
@@ -76,7 +68,7 @@ TEST_CASE("a device that was written and edited is planned with") {
 }
 
 TEST_CASE("the cluster that is written is the one that a plan assumes") {
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string cluster = folder / "c.json", out = folder / "e.json";
   CHECK(run_penstock({"devices", "h100-sxm", "--gpus", "16", "--network", "200Gb/s",
                       "--cluster-out", cluster})
@@ -88,7 +80,7 @@ TEST_CASE("the cluster that is written is the one that a plan assumes") {
 }
 
 TEST_CASE("a model is planned on all device types of a cluster") {
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string cluster = folder / "mixed.json";
   CHECK(run_penstock({"devices", "a100-sxm-80gb:8,h100-sxm:8", "--cluster-out", cluster}).exit ==
         0);

@@ -1,5 +1,5 @@
 // What the program refuses is made up here, as in tried_proposals_test.cc.
-#include "cli/options/dropped_options.h"
+#include "cli/answers/commands/dropped_options.h"
 
 #include <algorithm>
 #include <map>

@@ -1,4 +1,4 @@
-#include "cli/options/field_words.h"
+#include "cli/words/field_words.h"
 
 #include <doctest/doctest.h>
 

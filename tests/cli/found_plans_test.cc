@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "cli/io/files.h"
-#include "cli/options/trainer_called.h"
+#include "cli/words/trainer_called.h"
 #include "core/values/json_reader.h"
 #include "manager/run_folder.h"
 #include "runtime_bridge/rank_devices.h"

@@ -1,4 +1,4 @@
-#include "cli/options/fsdp_flags.h"
+#include "cli/answers/options/fsdp_flags.h"
 
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "cli/options/launch_counts.h"
+#include "cli/answers/options/launch_counts.h"
 
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "cli/options/measured_time.h"
+#include "cli/words/measured_time.h"
 
 #include <string>
 

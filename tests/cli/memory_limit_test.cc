@@ -15,9 +15,11 @@
 #include "core/values/json_reader.h"
 #include "tests/core/messages.h"
 #include "tests/core/small_cluster.h"
+#include "tests/core/temporary_folder.h"
 
 using namespace penstock;
 using penstock::tests::message_of;
+using penstock::tests::TemporaryFolder;
 
 namespace {
 
@@ -36,21 +38,8 @@ std::vector<std::int64_t> memory_with(const std::string& text) {
 
 constexpr std::int64_t kGib = std::int64_t{1} << 30;
 
-struct Folder {
-  std::filesystem::path path = std::filesystem::temp_directory_path() /
-                               ("penstock_memory_limit_" + std::to_string(getpid()));
-  Folder() {
-    std::filesystem::remove_all(path);
-    std::filesystem::create_directories(path);
-  }
-  ~Folder() { std::filesystem::remove_all(path); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  [[nodiscard]] std::string operator/(const char* name) const { return (path / name).string(); }
-};
-
 // The plan file of GPT-6.7B on eight A100, in the cluster of that file.
-Loaded<PlanFile> planned(const Folder& folder, const std::string& cluster,
+Loaded<PlanFile> planned(const TemporaryFolder& folder, const std::string& cluster,
                          const Arguments& further) {
   Arguments arguments{"plan",
                       "data/profiles/gpt-6.7b.a100-40gb.json",
@@ -111,7 +100,7 @@ TEST_CASE("what is no limit is refused with what to write") {
 }
 
 TEST_CASE("no rank holds more than the limit, and the plan is that of a device with as much") {
-  const Folder folder;
+  const TemporaryFolder folder;
   ClusterSpec smaller = load_cluster(kNodes).value;
   for (DeviceType& type : smaller.device_types) type.memory = Bytes{24 * kGib};
   write_file(folder / "small.json", to_text(write_cluster(smaller)));
@@ -127,7 +116,7 @@ TEST_CASE("no rank holds more than the limit, and the plan is that of a device w
 }
 
 TEST_CASE("the plan file keeps the limit for those that ask again") {
-  const Folder folder;
+  const TemporaryFolder folder;
   const Loaded<PlanFile> plan = planned(folder, kNodes, {"--memory-limit", "60%"});
   const std::int64_t all = load_cluster(kNodes).value.device_types[0].memory.count;
   CHECK(plan.value.cluster.limited_from == Bytes{all});

@@ -1,4 +1,4 @@
-#include "cli/io/near_files.h"
+#include "cli/words/near_files.h"
 
 #include <filesystem>
 #include <string>

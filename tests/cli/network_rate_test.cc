@@ -15,8 +15,10 @@
 #include "costmodel/links.h"
 #include "estimator/shipped_data.h"
 #include "tests/core/messages.h"
+#include "tests/core/temporary_folder.h"
 
 using namespace penstock;
+using penstock::tests::TemporaryFolder;
 
 namespace {
 
@@ -28,16 +30,6 @@ double shared(const std::string& text) {
 std::string refusal(const std::string& text) {
   return tests::message_of([&] { static_cast<void>(rate(text)); });
 }
-
-// A folder that goes with the test.
-struct Folder {
-  std::filesystem::path path = std::filesystem::temp_directory_path() / "penstock_network_test";
-  Folder() { std::filesystem::create_directories(path); }
-  ~Folder() { std::filesystem::remove_all(path); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  [[nodiscard]] std::string operator/(const char* name) const { return (path / name).string(); }
-};
 
 const Arguments kPlan{"plan",           "data/models/gpt2.json",
                       "--device",       "h100-sxm",
@@ -98,7 +90,7 @@ TEST_CASE("what all GPUs of a node share is divided among those that send") {
 }
 
 TEST_CASE("a plan for another network says so, and is read again as it was") {
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string path = folder / "plan.json";
   const Answer usual = run_penstock(with(kPlan, {"--json"}));
   const Answer slow = run_penstock(with(kPlan, {"--network", "10Gb/s", "-v", "-o", path}));

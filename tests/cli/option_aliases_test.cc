@@ -1,4 +1,4 @@
-#include "cli/options/option_aliases.h"
+#include "cli/answers/options/option_aliases.h"
 
 #include <string>
 #include <vector>

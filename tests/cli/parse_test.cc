@@ -1,10 +1,10 @@
-#include "cli/options/parse.h"
+#include "cli/words/parse.h"
 
 #include <doctest/doctest.h>
 
-#include "cli/options/number_spellings.h"
-#include "cli/options/pasted_pairs.h"
-#include "cli/options/trainer_called.h"
+#include "cli/words/number_spellings.h"
+#include "cli/words/pasted_pairs.h"
+#include "cli/words/trainer_called.h"
 #include "tests/core/messages.h"
 
 using namespace penstock;

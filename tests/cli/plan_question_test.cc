@@ -13,32 +13,20 @@
 #include "cli/verbs/verbs.h"
 #include "core/values/json_reader.h"
 #include "costmodel/price_stages.h"
+#include "tests/core/temporary_folder.h"
 
 using namespace penstock;
+using penstock::tests::TemporaryFolder;
 
 namespace {
 
-// A folder that goes with the test.
-struct Folder {
-  std::filesystem::path path = std::filesystem::temp_directory_path() /
-                               ("penstock_plan_question_" + std::to_string(getpid()));
-  Folder() {
-    std::filesystem::remove_all(path);
-    std::filesystem::create_directories(path);
-  }
-  ~Folder() { std::filesystem::remove_all(path); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  [[nodiscard]] std::string operator/(const char* name) const { return (path / name).string(); }
-};
-
-Loaded<PlanFile> plan_in(const Folder& folder, Arguments arguments) {
+Loaded<PlanFile> plan_in(const TemporaryFolder& folder, Arguments arguments) {
   arguments.insert(arguments.end(), {"-o", folder / "plan.json"});
   REQUIRE(run_penstock(arguments).exit == 0);
   return load_plan(folder / "plan.json");
 }
 
-Loaded<PlanFile> measured_plan(const Folder& folder) {
+Loaded<PlanFile> measured_plan(const TemporaryFolder& folder) {
   write_file(folder / "p.json", read_file("data/profiles/gpt-6.7b.a100-40gb.json"));
   write_file(folder / "c.json", read_file("data/clusters/a100-40gb-p4d-8x8.json"));
   return plan_in(folder, {"plan", folder / "p.json", "--cluster", folder / "c.json", "--gpus", "8",
@@ -49,7 +37,7 @@ Loaded<PlanFile> measured_plan(const Folder& folder) {
 }  // namespace
 
 TEST_CASE("the files that a plan names make its question again, also beside the plan") {
-  const Folder folder;
+  const TemporaryFolder folder;
   Loaded<PlanFile> plan = measured_plan(folder);
   const PlanQuestion again = question_of(plan.value, plan.file.path);
   REQUIRE(again.why_not.empty());
@@ -64,7 +52,7 @@ TEST_CASE("the files that a plan names make its question again, also beside the 
 }
 
 TEST_CASE("what a trainer's steps were measured to cost counts in plans for it alone") {
-  const Folder folder;
+  const TemporaryFolder folder;
   write_file(folder / "p.json", read_file("data/profiles/opt-350m.json"));
   std::string cluster = read_file("data/clusters/gh200-96gb-16x4.json");
   cluster.insert(cluster.find("\"levels\""),
@@ -94,7 +82,7 @@ TEST_CASE("what a trainer's steps were measured to cost counts in plans for it a
 }
 
 TEST_CASE("a plan that was asked for with measured runs makes its question again") {
-  const Folder folder;
+  const TemporaryFolder folder;
   write_file(folder / "config.json", read_file("data/models/llama-2-7b.json"));
   const Loaded<PlanFile> plan = plan_in(
       folder, {"predict", folder / "config.json", "--device", "h100-sxm", "--layout",
@@ -107,7 +95,7 @@ TEST_CASE("a plan that was asked for with measured runs makes its question again
 }
 
 TEST_CASE("options of an estimate are found again, several of them too") {
-  const Folder folder;
+  const TemporaryFolder folder;
   const auto again = [&](const std::string& model, const std::string& layout,
                          const Arguments& options) {
     write_file(folder / "config.json", read_file("data/models/" + model + ".json"));
@@ -146,7 +134,7 @@ TEST_CASE("options of an estimate are found again, several of them too") {
 
 // Residuals and norms of a layer are whole on every rank then, which no price alone would tell.
 TEST_CASE("a plan without sequence parallelism says so, and is read again as it was") {
-  const Folder folder;
+  const TemporaryFolder folder;
   const Loaded<PlanFile> plan = plan_in(
       folder, {"predict", "data/models/llama-2-7b.json", "--device", "a100-80gb", "--layout",
                "TP=8 DP=2 mbs=1 gb=8 seq=4096 zero1=on", "--sequence-parallelism", "off"});
@@ -160,7 +148,7 @@ TEST_CASE("a plan without sequence parallelism says so, and is read again as it 
 
 // No trying finds that tokens were 1.37 times as many on one rank.
 TEST_CASE("how experts' tokens were asked for stands in the plan") {
-  const Folder folder;
+  const TemporaryFolder folder;
   Loaded<PlanFile> plan =
       plan_in(folder, {"predict", "data/models/deepseek-v2-lite.json", "--device", "h200-sxm",
                        "--layout", "DP=4 EP=4 mbs=1 gb=8 zero1=on", "--expert-imbalance", "1.37",
@@ -179,7 +167,7 @@ TEST_CASE("how experts' tokens were asked for stands in the plan") {
 
 // Of a plan with C = EP = 1, plans with others may be asked about: `explain --why-not` found none.
 TEST_CASE("a plan's question is asked again with all degrees that are searched") {
-  const Folder folder;
+  const TemporaryFolder folder;
   const Loaded<PlanFile> plan =
       plan_in(folder, {"predict", "data/models/deepseek-v2-lite.json", "--device", "h200-sxm",
                        "--layout", "TP=2 DP=4 mbs=1 gb=8 zero1=on"});
@@ -210,7 +198,7 @@ TEST_CASE("an interval as wide as the step does not begin at nothing") {
 }
 
 TEST_CASE("runs of other degrees than the layout's can be fitted to") {
-  const Folder folder;
+  const TemporaryFolder folder;
   const Loaded<PlanFile> plan =
       plan_in(folder, {"predict", "data/models/deepseek-v2-lite.json", "--device", "h200-sxm",
                        "--layout", "DP=4 EP=2 CP=2 mbs=1 gb=8 zero1=on", "--measured",
@@ -221,7 +209,7 @@ TEST_CASE("runs of other degrees than the layout's can be fitted to") {
 }
 
 TEST_CASE("files that are gone or have changed make no question, nor does another's plan") {
-  const Folder folder;
+  const TemporaryFolder folder;
   const Loaded<PlanFile> plan = measured_plan(folder);
   Loaded<PlanFile> other = plan;
   other.value.prices.compute.front().forward.duration += Duration{1};
@@ -239,7 +227,7 @@ TEST_CASE("files that are gone or have changed make no question, nor does anothe
 }
 
 TEST_CASE("an estimate is made again: the device, the precision and the size that was assumed") {
-  const Folder folder;
+  const TemporaryFolder folder;
   for (const char* gpus : {"3", "8", "20"}) {
     for (const char* precision : {"bfloat16", "float32"}) {
       const Loaded<PlanFile> plan =
@@ -255,7 +243,7 @@ TEST_CASE("an estimate is made again: the device, the precision and the size tha
 }
 
 TEST_CASE("an estimate for two device types is made again, each in its own precision") {
-  const Folder folder;
+  const TemporaryFolder folder;
   write_file(folder / "c.json", read_file("data/clusters/a100-40gb-2x4-v100-16gb-4x4.json"));
   const Loaded<PlanFile> plan =
       plan_in(folder, {"predict", "data/models/gpt2.json", "--cluster", folder / "c.json",

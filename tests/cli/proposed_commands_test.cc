@@ -1,4 +1,4 @@
-#include "cli/options/proposed_commands.h"
+#include "cli/answers/commands/proposed_commands.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "cli/verbs/refusal_of.h"
+#include "cli/answers/commands/refusal_of.h"
 
 #include <filesystem>
 #include <string>

@@ -1,4 +1,4 @@
-#include "cli/options/schedule_called.h"
+#include "cli/words/schedule_called.h"
 
 #include <string>
 #include <utility>
@@ -6,7 +6,7 @@
 
 #include <doctest/doctest.h>
 
-#include "cli/options/schedule_spelled.h"
+#include "cli/words/schedule_spelled.h"
 #include "simulator/schedules/schedules.h"
 #include "tests/core/messages.h"
 

@@ -1,4 +1,4 @@
-#include "cli/options/training_kind.h"
+#include "cli/words/training_kind.h"
 
 #include <string>
 #include <utility>

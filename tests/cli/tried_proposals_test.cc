@@ -1,5 +1,5 @@
 // What the program refuses is made up here, so that every way through the trial is seen.
-#include "cli/options/tried_proposals.h"
+#include "cli/answers/commands/tried_proposals.h"
 
 #include <map>
 

@@ -1,4 +1,4 @@
-#include "cli/options/typed_command.h"
+#include "cli/answers/commands/typed_command.h"
 
 #include <doctest/doctest.h>
 

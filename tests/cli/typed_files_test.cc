@@ -1,4 +1,4 @@
-#include "cli/options/typed_files.h"
+#include "cli/answers/files/typed_files.h"
 
 #include <doctest/doctest.h>
 

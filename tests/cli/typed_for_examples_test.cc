@@ -1,8 +1,8 @@
-#include "cli/options/typed_for_examples.h"
+#include "cli/answers/commands/typed_for_examples.h"
 
 #include <doctest/doctest.h>
 
-#include "cli/options/typed_command.h"
+#include "cli/answers/commands/typed_command.h"
 
 namespace penstock {
 namespace {

@@ -8,8 +8,10 @@
 #include "core/values/json.h"
 #include "core/values/json_reader.h"
 #include "tests/core/messages.h"
+#include "tests/core/temporary_folder.h"
 
 using namespace penstock;
+using penstock::tests::TemporaryFolder;
 
 namespace {
 
@@ -22,16 +24,6 @@ Json schedule(const std::string& name, const std::string& ranks, const std::stri
 }
 
 std::string makespan(const Json& json) { return json.find("makespan_ns")->text(); }
-
-// A folder that goes with the test.
-struct Folder {
-  std::filesystem::path path = std::filesystem::temp_directory_path() / "penstock_verbs_test";
-  Folder() { std::filesystem::create_directories(path); }
-  ~Folder() { std::filesystem::remove_all(path); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  [[nodiscard]] std::string operator/(const char* name) const { return (path / name).string(); }
-};
 
 Arguments plan_arguments() {
   return {"plan",           "data/profiles/gpt-6.7b.a100-40gb.json",
@@ -73,7 +65,7 @@ TEST_CASE("recompute adds an action before every backward") {
 }
 
 TEST_CASE("the CSV goes to a file or to stdout") {
-  const Folder folder;
+  const TemporaryFolder folder;
   const Arguments arguments{"schedule", "gpipe", "-P", "2", "-M", "2", "--cost", "F=1ms,B=2ms"};
   const std::string csv = "0F0,0F1,0B0,0B1\n1F0,1F1,1B0,1B1\n";
   CHECK(run_penstock(with(arguments, {"--csv", "-"})).text == csv);
@@ -129,7 +121,7 @@ TEST_CASE("an unknown verb names the nearest") {
 }
 
 TEST_CASE("a plan goes through its file: check, simulate and explain agree with it") {
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string file = folder / "plan.json";
   const Answer plan = run_penstock(with(plan_arguments(), {"-o", file, "--json"}));
   REQUIRE(plan.exit == 0);
@@ -154,7 +146,7 @@ TEST_CASE("a plan goes through its file: check, simulate and explain agree with 
 }
 
 TEST_CASE("a plan on an uneven machine: simulate and explain mean the same step") {
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string file = folder / "plan.json";
   REQUIRE(run_penstock(with(plan_arguments(), {"-o", file})).exit == 0);
   const auto run = [&](const Arguments& arguments) {
@@ -180,7 +172,7 @@ TEST_CASE("a plan on an uneven machine: simulate and explain mean the same step"
 }
 
 TEST_CASE("a tampered plan file has findings, and the exit code says so") {
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string file = folder / "plan.json";
   std::string text = run_penstock(with(plan_arguments(), {"-o", "-"})).text;
   const std::string key = "\"makespan_ns\": ";
@@ -198,7 +190,7 @@ TEST_CASE("the number of threads does not show") {
 }
 
 TEST_CASE("when nothing fits, the answer is no and no file is written") {
-  const Folder folder;
+  const TemporaryFolder folder;
   const std::string file = folder / "plan.json";
   Arguments arguments = plan_arguments();
   arguments[5] = "1";  // one A100 cannot hold 6.7 billion parameters

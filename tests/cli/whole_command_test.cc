@@ -1,4 +1,4 @@
-#include "cli/options/whole_command.h"
+#include "cli/answers/commands/whole_command.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "cli/options/word_index.h"
+#include "cli/answers/options/word_index.h"
 
 #include <string>
 #include <vector>

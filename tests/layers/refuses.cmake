@@ -1,6 +1,7 @@
 # CheckLayers must refuse the files under tests/layers/refused, in these words and no others.
 cmake_minimum_required(VERSION 3.25)
 set(expected "\
+cli/words/near_words.h:3: \"cli/options/options.h\": cli/words/ says what words mean, and knows of cli only io/
 core/values/json.h:3: <nlohmann/json.hpp>: JSON goes through core/values/json.h; only .cc files of core/values/ may include it
 core/values/plan.h:3: \"core/files/format.h\": the rooms of core: values know neither files nor check, and those two not each other
 costmodel/prices.h:3: <fmt/core.h>: a header of costmodel/ may include the standard library and costmodel, core

@@ -1,0 +1,172 @@
+#include "cli/answers/verbs/asked_of_search.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <cstdint>
+#include <fstream>
+#include <optional>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "cli/answers/commands/given_options.h"
+#include "cli/answers/commands/plain_name.h"
+#include "cli/answers/commands/whole_command.h"
+#include "cli/answers/files/typed_files.h"
+#include "cli/answers/options/option_readings.h"
+#include "cli/verbs/verbs.h"
+#include "cli/words/field_words.h"
+#include "cli/words/is_among.h"
+
+namespace penstock {
+namespace {
+
+std::string first_line_of(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  if (line.ends_with('\r')) line.pop_back();
+  return line;
+}
+
+bool has_ending(const std::string& path, std::initializer_list<std::string_view> endings) {
+  return std::any_of(endings.begin(), endings.end(),
+                     [&path](std::string_view end) { return path.ends_with(end); });
+}
+
+// Words without an option and its value.
+Arguments without(const Arguments& words, const std::vector<GivenOption>& options) {
+  Arguments out;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const bool is_in = std::any_of(options.begin(), options.end(), [i](const GivenOption& each) {
+      return i >= each.begin && i < each.end;
+    });
+    if (!is_in) out.push_back(words[i]);
+  }
+  return out;
+}
+
+std::string model_in(const Arguments& words) {
+  const Arguments models = typed_files(words).models;
+  return models.empty() ? "" : models.front();
+}
+
+bool asks_for_deadline(const std::string& plain) {
+  return is_among(
+      {"deadline", "max-days", "days", "max-hours", "within", "finish-in", "time-budget",
+       "training-days", "max-training-days", "max-duration", "training-time", "finish-by"},
+      plain);
+}
+
+bool counts_gpus(const std::string& plain) {
+  return is_among({"gpus", "num-gpus", "ngpus", "nodes", "nnodes", "num-nodes", "world-size"},
+                  plain);
+}
+
+bool packs(const std::string& plain) {
+  return is_among({"packing", "pack", "packed", "sample-packing", "padding-free"}, plain);
+}
+
+bool varies_lengths(const std::string& plain) {
+  return packs(plain) || plain.find("length") != std::string::npos ||
+         is_among({"varlen", "bucketing", "dynamic-batching", "ragged", "remove-padding"}, plain);
+}
+
+// The tokens of so many samples, of the mean length that the first lines have; empty of other
+// files.
+std::string tokens_of_batch(const std::string& lengths, const std::string& samples) {
+  constexpr std::int64_t kMostLines = 100'000, kMostSamples = 1 << 20;
+  std::int64_t count = 0;
+  std::from_chars(samples.data(), samples.data() + samples.size(), count);
+  if (!is_digits(samples) || count <= 0 || count > kMostSamples) return "";
+  std::ifstream file(lengths);
+  std::int64_t sum = 0, lines = 0;
+  for (std::string line; lines < kMostLines && std::getline(file, line);) {
+    std::int64_t length = 0;
+    const auto read = std::from_chars(line.data(), line.data() + line.size(), length);
+    if (read.ec != std::errc() || length <= 0 || length > kMostSamples) continue;
+    sum += length;
+    ++lines;
+  }
+  return lines == 0 ? "" : fmt::format("{}", (sum * count + lines - 1) / lines);
+}
+
+}  // namespace
+
+bool is_lengths_file(const std::string& path) {
+  if (!has_ending(path, {".txt", ".csv", ".lengths"}) || !is_there(path)) return false;
+  const std::string line = first_line_of(path);
+  const bool are_numbers =
+      !line.empty() && line.find_first_not_of("0123456789, ") == std::string::npos;
+  return are_numbers || line.find("tokens") == 0 || line.find("length") == 0;
+}
+
+bool is_actions_file(const std::string& path) {
+  if (!path.ends_with(".csv") || !is_there(path)) return false;
+  const std::string line = first_line_of(path);
+  const std::size_t begin = std::min(line.find_first_not_of(", "), line.size());
+  const std::size_t kind = std::min(line.find_first_not_of("0123456789", begin), line.size());
+  const bool has_kind = kind > begin && kind < line.size() &&
+                        std::string_view("FBIWR").find(line[kind]) != std::string_view::npos;
+  return has_kind && kind + 1 < line.size() &&
+         std::isdigit(static_cast<unsigned char>(line[kind + 1])) != 0;
+}
+
+bool is_recording(const std::string& path) {
+  return path.ends_with(".csv") && is_there(path) && first_line_of(path).starts_with("time_s");
+}
+
+std::string deadline_asked(const Arguments& words) {
+  const std::string model = model_in(words);
+  std::vector<GivenOption> taken_out;
+  bool has_deadline = false, has_tokens = false, has_gpus = false, is_about_cost = false;
+  std::string batch;
+  for (const GivenOption& option : given_words({}, words).options) {
+    const std::string plain = plain_name(option);
+    has_tokens = has_tokens || plain.ends_with("tokens");
+    has_gpus = has_gpus || counts_gpus(plain);
+    is_about_cost = is_about_cost || option.value == "cost" || plain == "cheapest";
+    has_deadline = has_deadline || asks_for_deadline(plain);
+    const bool is_batch = is_among({"batch", "batch-size", "bs"}, plain);
+    if (is_batch) batch = option.value;
+    if (is_batch || asks_for_deadline(plain)) taken_out.push_back(option);
+  }
+  if (model.empty() || !has_deadline || !has_tokens || has_gpus) return "";
+  Arguments command = with_taken("compare", {model}, without(words, taken_out));
+  if (!batch.empty()) command.insert(command.end(), {"--global-batch", batch});
+  if (is_about_cost && !value_of(command, {"--usd-per-gpu-hour"})) {
+    command.insert(command.end(), {"--usd-per-gpu-hour", "2.5"});
+  }
+  command.insert(command.end(), {"--vary", "gpus=64,128,256,512"});
+  return whole_command("compare", command);
+}
+
+std::string lengths_asked(const Arguments& words) {
+  const std::string model = model_in(words);
+  if (model.empty()) return "";
+  std::vector<GivenOption> taken_out;
+  std::string lengths, samples;
+  bool is_packed = false, is_asked = false;
+  for (const GivenOption& option : given_words({}, words).options) {
+    const std::string plain = plain_name(option);
+    const bool is_file = is_lengths_file(option.value);
+    if (is_file) lengths = option.value;
+    const bool is_length = varies_lengths(plain) && (is_file || key_called(plain).empty());
+    is_packed = is_packed || packs(plain);
+    is_asked = is_asked || is_length;
+    if (key_called(plain) == "global-batch") samples = option.value;
+    if (is_file || is_length) taken_out.push_back(option);
+  }
+  if (lengths.empty() || !is_asked) return "";
+  Arguments command = with_taken("dynamic", {model}, without(words, taken_out));
+  command.insert(command.end(), {"--lengths", lengths});
+  if (is_packed) command.emplace_back("--pack");
+  if (const std::string tokens = tokens_of_batch(lengths, samples); !tokens.empty()) {
+    command.insert(command.end(), {"--tokens-per-batch", tokens});
+  }
+  return whole_command("dynamic", command);
+}
+
+}  // namespace penstock

@@ -1,0 +1,254 @@
+#include "cli/answers/verbs/files_of_verb.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "cli/answers/commands/whole_command.h"
+#include "cli/answers/files/typed_files.h"
+#include "cli/answers/verbs/able_verbs.h"
+#include "cli/answers/verbs/trainer_asked.h"
+#include "cli/io/file_kinds.h"
+#include "cli/io/shell_word.h"
+#include "cli/verbs/verbs.h"
+#include "cli/words/trainer_called.h"
+#include "trainers/trainer_table.h"
+
+namespace penstock {
+namespace {
+
+bool has_option(std::string_view verb, const std::string& word) {
+  const Verb* found = find_verb(verb);
+  if (found == nullptr) return false;
+  const std::vector<OptionRow> rows = options_of(*found).rows;
+  return std::any_of(rows.begin(), rows.end(), [&word](const OptionRow& row) {
+    return std::find(row.names.begin(), row.names.end(), word.substr(0, word.find('='))) !=
+           row.names.end();
+  });
+}
+
+// What belongs to the verb that makes the plan, and what to the one that was asked.
+struct PartedWords {
+  Arguments making, asked;
+};
+PartedWords parted_words(std::string_view maker, std::string_view verb, const Arguments& words) {
+  PartedWords parted;
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    Arguments option{words[i]};
+    const bool is_option = words[i].starts_with('-');
+    const bool has_next = is_option && words[i].find('=') == std::string::npos &&
+                          i + 1 < words.size() && !words[i + 1].starts_with('-');
+    if (has_next) option.push_back(words[++i]);
+    const bool is_output = option[0].starts_with("-o") || option[0].starts_with("--output");
+    const bool is_asked =
+        !is_option || is_output || (!has_option(maker, option[0]) && has_option(verb, option[0]));
+    if (is_asked && (!is_output || has_option(verb, "--output"))) {
+      parted.asked.insert(parted.asked.end(), option.begin(), option.end());
+      continue;
+    }
+    // How a table is printed is no part of a plan.
+    if (is_output || option[0].substr(0, option[0].find('=')) == "--format") continue;
+    const Arguments taken = options_taken(maker, words[0], option);
+    parted.making.insert(parted.making.end(), taken.begin(), taken.end());
+  }
+  return parted;
+}
+
+// "--to torchtitan", "--format deepspeed" ask for a plan that it can run.
+std::string help_for_exported_model(const Arguments& arguments, const Arguments& making) {
+  const std::string asked = trainer_asked(arguments);
+  const std::string trainer = asked.empty() ? "megatron" : asked;
+  Arguments words{arguments[0]};
+  for (std::size_t i = 0; i < making.size(); ++i) {
+    const std::size_t equals = making[i].find('=');
+    const bool has_next = equals == std::string::npos && i + 1 < making.size();
+    const bool is_trainer =
+        making[i].starts_with("--") &&
+        (has_next ? trainer_called(making[i + 1]) == trainer
+                  : equals != std::string::npos &&
+                        trainer_called(making[i].substr(equals + 1)) == trainer);
+    if (!is_trainer) words.push_back(making[i]);
+    i += is_trainer && has_next ? 1 : 0;
+  }
+  const std::string name = trainer.substr(0, trainer.find('@'));
+  const std::string planned = name == "megatron-bridge" ? "megatron" : trainer;
+  return fmt::format("make a plan from it: {}{} -o plan.json; then {}",
+                     whole_command("plan", words),
+                     find_trainer(planned) == nullptr ? "" : " --for " + planned,
+                     command_of_export("plan.json", trainer, arguments));
+}
+
+// What was to be written is the plan, of verbs that write nothing.
+std::string plan_written(std::string_view verb, const Arguments& words) {
+  const auto output = std::find_if(words.begin(), words.end(), [](const std::string& word) {
+    return word == "-o" || word == "--output";
+  });
+  const bool is_plan = !has_option(verb, "--output") && words.end() - output > 1;
+  return is_plan ? *(output + 1) : "plan.json";
+}
+
+std::string gpus_of(const Arguments& arguments) {
+  const auto gpus = std::find(arguments.begin(), arguments.end(), "--gpus");
+  const bool is_number = arguments.end() - gpus > 1 && !(gpus + 1)->empty() &&
+                         (gpus + 1)->find_first_not_of("0123456789") == std::string::npos;
+  return is_number ? " --gpus " + *(gpus + 1) : "";
+}
+
+// "penstock check job/run.sh --gpus 64 judges it", and what starts it where that was asked.
+std::string help_for_script(std::string_view verb, const std::string& script,
+                            const Arguments& arguments) {
+  const FileKind kind = kind_of_text(script, "");
+  if (kind.words == "YAML") {
+    return std::string(kind.use) +
+           "; penstock check train.sh judges the script that starts the training" +
+           (has_option(verb, "--pin") ? "; give what the file says with options (--gpus, "
+                                        "--global-batch, --pin TP=8,PP=4)"
+                                      : "");
+  }
+  const std::string judged = fmt::format(
+      "{}{} judges launch files of Megatron-LM, Megatron-Bridge, torchtitan, "
+      "DeepSpeed and verl",
+      command_of("check", {script}), gpus_of(arguments));
+  return verb == "train"
+             ? "no script is started here, penstock train runs a plan; " + judged
+             : judged + " (with --config config.json --device h100-sxm the memory, too)";
+}
+
+// "profile profile.json": it is measured, and a plan is made with it, on the devices that it knows.
+std::string help_for_measured(const std::string& profile, const Arguments& arguments) {
+  Arguments others;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (arguments[i] == "--device")
+      ++i;
+    else if (!arguments[i].starts_with("--device="))
+      others.push_back(arguments[i]);
+  }
+  return fmt::format(
+      "it is measured already; penstock profile config.json --resume {} adds sizes to it, and what "
+      "plans with it is {}",
+      shell_word(profile), command_of_taken("plan", {profile}, others));
+}
+
+// "multi config.json", "multi a.json,b.json".
+std::string help_for_jobs_of_models(const std::string& model, const Arguments& arguments) {
+  const auto command = [&arguments](std::string_view verb, const std::string& file) {
+    return whole_command(verb, with_taken(verb, {file}, arguments));
+  };
+  return fmt::format(
+      "a list of jobs (penstock.jobs/1) names models, their steps and profiles: {} "
+      "(data/multi has some to copy, docs/multi.md the keys); of one model {} finds the plan",
+      command("multi", "jobs.json"), command("plan", model));
+}
+
+// "elastic config.json".
+std::string help_for_managed_model(const TypedFiles& files) {
+  const std::string model = files.models.empty() ? "config.json" : files.models[0];
+  return fmt::format(
+      "a job file names a book of plans: {} writes one, data/jobs/two_machines.json is a job file "
+      "to copy; then penstock manage job.json",
+      whole_command("plan", {model, "--gpus", "8..64", "-o", "book.json"}));
+}
+
+std::string help_for_model_verb(std::string_view verb, const TypedFiles& files,
+                                const Arguments& arguments) {
+  const auto with_model = [&] {
+    return fmt::format("{} takes the model, described by its config.json: {}", verb,
+                       whole_command(verb, with_taken(verb, {"config.json"}, arguments)));
+  };
+  if (!files.scripts.empty()) {
+    return help_for_script(verb, files.scripts[0], arguments) + "; " + with_model();
+  }
+  if (!files.logs.empty()) {
+    return fmt::format("the log of a run comes after its plan: {}; {}",
+                       command_of("validate", {"plan.json", files.logs[0]}), with_model());
+  }
+  if (!files.plans.empty()) {
+    return fmt::format("{} says what limits it, {} replays it; {}",
+                       command_of("explain", {files.plans[0]}),
+                       command_of("simulate", {files.plans[0]}), with_model());
+  }
+  return "";
+}
+
+std::string help_for_plan_verb(std::string_view verb, const TypedFiles& files,
+                               const Arguments& arguments) {
+  if (!files.models.empty()) {
+    Arguments words = arguments;
+    words.erase(std::remove(words.begin(), words.end(), files.models[0]), words.end());
+    words.insert(words.begin(), files.models[0]);
+    return help_for_plan_first(verb, words);
+  }
+  if (verb == "validate" && !files.logs.empty()) {
+    const Arguments made =
+        with_taken("predict", {"config.json"}, arguments);  // the layout that ran
+    return fmt::format(
+        "the log of a run comes after its plan: {}; of a job that runs by a layout of its own the "
+        "plan is what {} -o plan.json writes",
+        command_of("validate", {"plan.json", files.logs[0]}), whole_command("predict", made));
+  }
+  constexpr std::string_view kPlan = "a plan is what penstock plan ... -o plan.json writes";
+  if (!files.logs.empty()) {
+    const bool has_run = verb == "trace" || verb == "report";
+    const Arguments with_run = with_taken(verb, {"plan.json", "--run", files.logs[0]}, arguments);
+    return fmt::format("the log of a run comes after its plan: {}{}; {}",
+                       command_of("validate", {"plan.json", files.logs[0]}),
+                       has_run ? ", or " + whole_command(verb, with_run) : "", kPlan);
+  }
+  if (files.scripts.empty()) return "";
+  return fmt::format("{}; {}", help_for_script(verb, files.scripts[0], arguments), kPlan);
+}
+
+}  // namespace
+
+std::string help_for_files(std::string_view verb, const Arguments& arguments) {
+  const Verb* found = find_verb(verb);
+  if (found == nullptr) return "";
+  const TypedFiles files = typed_files(arguments);
+  const std::string takes = first_argument(options_of(*found).usage);
+  if (verb == "schedule" && !files.plans.empty()) {
+    return command_of("simulate", {files.plans[0]}) + " replays the schedule of a plan";
+  }
+  if (verb == "schedule" && !files.models.empty()) {
+    return fmt::format("of a model {} finds the schedule",
+                       whole_command("plan", with_taken("plan", {files.models[0]}, arguments)));
+  }
+  const bool is_one = files.models.size() == 1;
+  const bool is_measured = is_one && role_of(files.models[0]) == FileRole::kProfile;
+  if ((verb == "profile" || verb == "estimate") && is_measured) {
+    return help_for_measured(files.models[0], arguments);
+  }
+  if (verb == "multi" && !files.models.empty()) {
+    return help_for_jobs_of_models(files.models[0], arguments);
+  }
+  if (verb == "manage" && files.jobs.empty() && !(files.models.empty() && files.plans.empty())) {
+    return help_for_managed_model(files);
+  }
+  if ((takes == "MODEL" || takes == "CONFIG") && files.models.empty()) {
+    return help_for_model_verb(verb, files, arguments);
+  }
+  return takes == "PLAN" && files.plans.empty() ? help_for_plan_verb(verb, files, arguments) : "";
+}
+
+std::string help_for_plan_first(std::string_view verb, const Arguments& arguments) {
+  // What ran has a layout, which nobody looks for.
+  const std::string_view maker = verb == "validate" ? "predict" : "plan";
+  const PartedWords parted = parted_words(maker, verb, arguments);
+  if (verb == "train" && role_of(arguments[0]) == FileRole::kModel) {
+    Arguments model{arguments[0]};
+    model.insert(model.end(), parted.making.begin(), parted.making.end());
+    return fmt::format(
+        "hand it to a trainer: {} --for megatron -o plan.json; then penstock export plan.json --to "
+        "megatron -o job writes the files that start it; penstock train itself runs plans from a "
+        "profile: penstock profile {} --device cpu -o profile.json measures one (docs/training.md)",
+        whole_command("plan", model), shell_word(arguments[0]));
+  }
+  if (verb == "export") return help_for_exported_model(arguments, parted.making);
+  const std::string plan = plan_written(verb, arguments);
+  Arguments making{arguments[0]}, asked{plan};
+  making.insert(making.end(), parted.making.begin(), parted.making.end());
+  asked.insert(asked.end(), parted.asked.begin(), parted.asked.end());
+  return fmt::format("make a plan from it: {} -o {}; then {}", whole_command(maker, making),
+                     shell_word(plan), whole_command(verb, asked));
+}
+
+}  // namespace penstock

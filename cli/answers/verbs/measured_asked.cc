@@ -1,0 +1,280 @@
+#include "cli/answers/verbs/measured_asked.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <optional>
+#include <sstream>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/answers/commands/given_options.h"
+#include "cli/answers/commands/plain_name.h"
+#include "cli/answers/commands/refusal_of.h"
+#include "cli/answers/commands/whole_command.h"
+#include "cli/answers/files/plan_as_model.h"
+#include "cli/answers/files/typed_files.h"
+#include "cli/answers/verbs/plan_made.h"
+#include "cli/io/files.h"
+#include "cli/io/load_run.h"
+#include "cli/io/shell_word.h"
+#include "cli/verbs/verbs.h"
+#include "cli/words/field_words.h"
+#include "cli/words/is_among.h"
+#include "cli/words/measured_time.h"
+#include "core/values/error.h"
+
+namespace penstock {
+namespace {
+
+bool has_part(const std::string& plain, std::initializer_list<std::string_view> wanted) {
+  std::istringstream parts(plain);
+  for (std::string part; std::getline(parts, part, '-');) {
+    if (is_among(wanted, part)) return true;
+  }
+  return false;
+}
+
+// "observed-step-time", "actual-time", "iteration-time"; no bound, and none of a warm-up.
+bool names_step_time(const std::string& plain) {
+  const bool is_time = has_part(plain, {"time", "seconds", "secs", "sec", "ms"}),
+             is_step = has_part(plain, {"step", "steps", "iteration", "iter", "iterations"}),
+             is_seen = has_part(plain, {"observed", "actual", "measured", "real", "recorded"}),
+             is_other = has_part(plain, {"max", "min", "limit", "target", "out", "warmup"});
+  if (is_other) return false;
+  return (is_seen && (is_time || is_step)) || (is_step && is_time) ||
+         is_among({"measured", "observed", "actual"}, plain);
+}
+
+double number_in(const std::string& text) {
+  double number = 0.0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+// "7.21", "7.21s"; a bare number that is large is one of milliseconds, as Megatron-LM prints them.
+std::string time_in(const std::string& typed) {
+  if (std::string time = plain_step_time(typed); !time.empty()) return time;
+  constexpr double kManySeconds = 100.0;
+  const bool is_bare =
+      !typed.empty() && typed.find_first_not_of("0123456789.") == std::string::npos;
+  const double number = is_bare ? number_in(typed) : 0.0;
+  if (!(number > 0.0)) return "";
+  return typed + (number >= kManySeconds ? "ms" : "s");
+}
+
+// What was measured, and the words without it.
+struct MeasuredStepTyped {
+  std::string option, time;
+  bool has_unit = true;
+  Arguments others;
+};
+
+// The middle one of "7.21 7.19 7.20"; of times that have different units, the first.
+std::string middle_of(std::vector<std::string> times) {
+  std::stable_sort(times.begin(), times.end(), [](const std::string& a, const std::string& b) {
+    return number_in(a) < number_in(b);
+  });
+  return times[(times.size() - 1) / 2];
+}
+
+std::optional<MeasuredStepTyped> step_typed(const OptionTable& table, const Arguments& words) {
+  for (const GivenOption& option : given_words(table, words).options) {
+    const std::string time = time_in(option.value);
+    if (!names_step_time(plain_name(option.name)) || time.empty()) continue;
+    const bool has_unit = option.value.find_first_not_of("0123456789.") != std::string::npos;
+    std::size_t end = option.end;
+    std::vector<std::string> times{time};
+    for (; end < words.size() && !time_in(words[end]).empty(); ++end) {
+      times.push_back(time_in(words[end]));
+    }
+    Arguments others(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(option.begin));
+    others.insert(others.end(), words.begin() + static_cast<std::ptrdiff_t>(end), words.end());
+    return MeasuredStepTyped{option.name, middle_of(times), has_unit, std::move(others)};
+  }
+  return std::nullopt;
+}
+
+// "11.3s, if that is in seconds".
+std::string remark_on_unit(const MeasuredStepTyped& step) {
+  if (step.has_unit) return "";
+  return fmt::format("; no unit was typed, {} is taken", step.time.ends_with("ms") ? "ms" : "s");
+}
+
+// The two questions that a step is told to: of one layout, and of a search.
+std::string commands_of_model(const std::string& model, const MeasuredStepTyped& step) {
+  Arguments predicted = with_taken("predict", {model}, step.others);
+  predicted.insert(predicted.end(), {kMeasured, step.time});
+  std::string help = whole_command("predict", predicted) + " fits the prediction to it";
+  const std::string layout = layout_typed(step.others);
+  if (layout.empty()) return help;
+  Arguments planned = with_taken("plan", {model}, step.others);
+  planned.insert(planned.end(), {kMeasured, layout + ": " + step.time});
+  return help + "; plans that are fitted to it: " + whole_command("plan", planned);
+}
+
+std::string commands_of_plan(const std::string& plan, const MeasuredStepTyped& step) {
+  const PlanMade made = plan_made(plan);
+  const std::string predicted = command_for_its_model("predict", {plan, kMeasured, step.time});
+  if (predicted.empty() || made.layout.empty()) {
+    return "penstock predict ... --measured " + step.time + ", with the layout that ran";
+  }
+  const std::string planned =
+      command_for_its_model("plan", {plan, kMeasured, made.layout + ": " + step.time});
+  return predicted + " fits the prediction to it; plans that are fitted to it: " + planned;
+}
+
+void refuse_step_in_calibrate(const Arguments& words, const OptionTable& table) {
+  const auto step = step_typed(table, words);
+  const TypedFiles files = typed_files(words);
+  const bool has_plan = !files.plans.empty() && is_there(files.plans.front());
+  if (!step || (files.models.empty() && !has_plan)) return;
+  throw_bad_input(fmt::format(
+      "{}: calibrate fits to a file of runs, and one step is told to a prediction\nhelp: {}{}; "
+      "several runs make a file: penstock validate plan.json train.log --add-to runs.json",
+      step->option,
+      has_plan ? commands_of_plan(files.plans.front(), *step)
+               : commands_of_model(files.models.front(), *step),
+      remark_on_unit(*step)));
+}
+
+// The median of the steps that count; empty where validate would refuse the log.
+std::string time_of_log(const std::string& plan, const std::string& log) {
+  if (!is_there(log) || refusal_of({"validate", plan, log})) return "";
+  const LoadedRun run = load_run(log, load_plan(plan));
+  std::vector<Duration> times;
+  for (const MeasuredStep& step : run.log.steps) times.push_back(step.step_time);
+  const auto warm_up = static_cast<std::ptrdiff_t>(warm_up_of(run));
+  if (std::ssize(times) <= warm_up) return "";
+  times.erase(times.begin(), times.begin() + warm_up);
+  std::sort(times.begin(), times.end());
+  std::string text = to_text(times[(times.size() - 1) / 2]);
+  std::erase(text, ' ');
+  std::erase(text, ',');
+  return text;
+}
+
+// Where the plan's cluster is a file, which a file of runs names.
+std::string command_of_runs(const std::string& plan, const std::string& log, const PlanMade& made) {
+  Arguments words{plan, log, "--add-to", "runs.json"};
+  const bool is_trainers = !log.ends_with(".jsonl");  // which does not say where it ran
+  if (is_trainers && !made.device.empty()) {
+    words.insert(words.end(), {"--run-device", made.device, "--run-transport", "nccl"});
+  }
+  Arguments fit{"--runs", "runs.json"};
+  if (!made.trainer.empty()) fit.insert(fit.end(), {"--for", made.trainer});
+  return command_of("validate", words) + " adds the run; then " + command_of("calibrate", fit);
+}
+
+std::string help_for_logged(const std::string& plan, const std::string& log) {
+  const PlanMade made = is_there(plan) ? plan_made(plan) : PlanMade{};
+  const bool is_assumed = is_there(plan) && made.cluster.empty() && !made.model.empty();
+  if (!is_assumed) return command_of_runs(plan, log, made);
+  const std::string time = time_of_log(plan, log);
+  const std::string compared = command_of("validate", {plan, log});
+  const std::string command =
+      time.empty() || made.layout.empty()
+          ? ""
+          : command_for_its_model("plan", {plan, kMeasured, made.layout + ": " + time});
+  constexpr std::string_view kWhy =
+      "; the plan's cluster is assumed, and runs that are fitted together name a cluster file";
+  if (command.empty()) return compared + " compares them" + std::string(kWhy);
+  return fmt::format("plans fitted to the log's step of {}: {}; {} compares the two{}", time,
+                     command, compared, kWhy);
+}
+
+void refuse_log_in_calibrate(const Arguments& words) {
+  const bool has_runs = std::any_of(words.begin(), words.end(), [](const std::string& word) {
+    return word.substr(0, word.find('=')) == "--runs";
+  });
+  const TypedFiles files = typed_files(words);
+  if (has_runs || (files.plans.empty() && files.logs.empty())) return;
+  const std::string plan = files.plans.empty() ? "plan.json" : files.plans.front(),
+                    log = files.logs.empty() ? "train.log" : files.logs.front();
+  throw_bad_input(fmt::format("--runs: missing, the measured runs to fit to\nhelp: {}",
+                              help_for_logged(plan, log)));
+}
+
+// "plan config.json --tp 4 --observed-step-time 11.3": the layout that ran is what was typed.
+void refuse_step_in_search(const std::string& verb, const Arguments& words,
+                           const OptionTable& table) {
+  const auto step = step_typed(table, words);
+  if (!step || step->option == kMeasured) return;
+  const std::string layout = verb == "predict" ? "" : layout_typed(step->others);
+  if (layout.empty() && verb != "predict") {
+    throw_bad_input(fmt::format(
+        "unknown option '{}'\nhelp: the layout that ran is said beside its time: {} "
+        "--measured \"TP=4 PP=4 DP=2 mbs=1 gbs=128: {}\"{}",
+        step->option, command_of(verb, step->others), step->time, remark_on_unit(*step)));
+  }
+  Arguments command = step->others;
+  command.insert(command.end(),
+                 {kMeasured, layout.empty() ? step->time : layout + ": " + step->time});
+  throw_bad_input(fmt::format(
+      "unknown option '{}'\nhelp: write {}{}{}", step->option, whole_command(verb, command),
+      layout.empty() ? "" : ", with the layout that ran before the colon", remark_on_unit(*step)));
+}
+
+// Of "--pin TP=4,PP=2" and "--layout 'TP=4 PP=2'" each pair, of "--tp 4" the one.
+std::vector<std::pair<std::string, std::string>> pairs_of(const GivenOption& option) {
+  std::vector<std::pair<std::string, std::string>> pairs;
+  if (option.name != "--pin" && option.name != "--layout") {
+    pairs.emplace_back(key_called(plain_name(option.name)), option.value);
+    return pairs;
+  }
+  std::string list = option.value;
+  std::replace(list.begin(), list.end(), ',', ' ');
+  std::istringstream parts(list);
+  for (std::string part; parts >> part;) {
+    const std::size_t equals = std::min(part.find('='), part.size());
+    if (equals < part.size()) {
+      pairs.emplace_back(key_called(part.substr(0, equals)), part.substr(equals + 1));
+    }
+  }
+  return pairs;
+}
+
+}  // namespace
+
+std::string layout_typed(const Arguments& words) {
+  constexpr std::array<std::string_view, 8> kOrder{"T", "P",  "D", "C",
+                                                   "V", "EP", "b", "global-batch"};
+  std::vector<std::string> values(kOrder.size());
+  for (const GivenOption& option : given_words(options_of(*find_verb("plan")), words).options) {
+    for (const auto& [key, value] : pairs_of(option)) {
+      const auto place = std::find(kOrder.begin(), kOrder.end(), key);
+      const bool is_number =
+          !value.empty() && value.find_first_not_of("0123456789") == std::string::npos;
+      if (place != kOrder.end() && is_number) {
+        values[static_cast<std::size_t>(place - kOrder.begin())] = value;
+      }
+    }
+  }
+  constexpr std::size_t kDegrees = 3, kMicroBatch = 6;
+  const bool has_degree = std::any_of(values.begin(), values.begin() + kDegrees,
+                                      [](const std::string& value) { return !value.empty(); });
+  if (!has_degree || values.back().empty()) return "";
+  if (values[kMicroBatch].empty()) values[kMicroBatch] = "1";
+  std::string layout;
+  for (std::size_t i = 0; i < kOrder.size(); ++i) {
+    if (values[i].empty()) continue;
+    layout += fmt::format("{}{}={}", layout.empty() ? "" : " ", field_word(kOrder[i]), values[i]);
+  }
+  return layout;
+}
+
+void refuse_measured_elsewhere(const OptionTable& table, const Arguments& words) {
+  const std::string verb = verb_of(table);
+  if (verb == "calibrate") {
+    refuse_step_in_calibrate(words, table);
+    refuse_log_in_calibrate(words);
+  }
+  if (verb == "plan" || verb == "compare" || verb == "predict") {
+    refuse_step_in_search(verb, words, table);
+  }
+}
+
+}  // namespace penstock

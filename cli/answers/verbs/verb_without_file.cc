@@ -1,0 +1,186 @@
+// A trainer's flags without the file that they stand in, and a search without the book of plans
+// that it writes: what to make first, with what was typed.
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+
+#include <fmt/format.h>
+
+#include "cli/answers/commands/given_options.h"
+#include "cli/answers/commands/whole_command.h"
+#include "cli/answers/files/plan_as_model.h"
+#include "cli/answers/files/typed_files.h"
+#include "cli/answers/verbs/asked_of_search.h"
+#include "cli/io/shell_word.h"
+#include "cli/options/options_entry.h"
+#include "cli/verbs/verbs.h"
+#include "cli/words/field_words.h"
+#include "core/values/error.h"
+#include "trainers/flag_names.h"
+
+namespace penstock {
+namespace {
+
+bool is_file(const std::string& word) {
+  std::error_code error;
+  return role_of(word) != FileRole::kNone || std::filesystem::exists(word, error);
+}
+
+std::string name_of(const std::string& word) {
+  const std::string name = word.substr(0, word.find('='));
+  return name.substr(std::min(name.find_first_not_of('-'), name.size()));
+}
+
+bool is_option_of(std::string_view verb, const std::string& word) {
+  const std::vector<OptionRow> rows = options_of(*find_verb(verb)).rows;
+  return std::any_of(rows.begin(), rows.end(), [&word](const OptionRow& row) {
+    return std::find(row.names.begin(), row.names.end(), word.substr(0, word.find('='))) !=
+           row.names.end();
+  });
+}
+
+// "check --tensor-model-parallel-size 8 --num-layers 80".
+void refuse_flags(const Arguments& arguments) {
+  if (arguments.empty() || !arguments[0].starts_with("--")) return;
+  bool has_flag = false;
+  for (const std::string& word : arguments) {
+    if (is_file(word)) return;
+    const bool is_flag =
+        word.starts_with("--") && !is_option_of("check", word) &&
+        (!trainer_with_flag(name_of(word)).empty() || !key_called(name_of(word)).empty());
+    has_flag = has_flag || is_flag;
+  }
+  if (!has_flag) return;
+  throw_bad_input(fmt::format(
+      "no launch file is given, which holds the arguments of a trainer\nhelp: put the command that "
+      "starts the training into a file, with these arguments as they stand: {}",
+      command_of("check", with_taken("check", {"run.sh"}, arguments))));
+}
+
+// "--min-gpus 192 --max-gpus 256" as "192..256", which is taken out of the words; empty where there
+// are not both.
+std::string range_in(Arguments& words, std::string_view thing) {
+  std::string least, most;
+  Arguments kept;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string name = plain_word(name_of(words[i]));
+    const bool is_least = name == fmt::format("min-{}", thing),
+               is_most = name == fmt::format("max-{}", thing);
+    if (!words[i].starts_with('-') || (!is_least && !is_most)) {
+      kept.push_back(words[i]);
+      continue;
+    }
+    const std::size_t equals = words[i].find('=');
+    const bool has_next = equals == std::string::npos && i + 1 < words.size();
+    (is_least ? least : most) = equals != std::string::npos ? words[i].substr(equals + 1)
+                                : has_next                  ? words[++i]
+                                                            : "";
+  }
+  if (least.empty() || most.empty()) return "";
+  words = std::move(kept);
+  return least + ".." + most;
+}
+
+// The book that is asked for; its model comes first.
+std::string command_of_book(Arguments words) {
+  const TypedFiles files = typed_files(words);
+  const std::string model = !files.models.empty()  ? files.models[0]
+                            : !files.plans.empty() ? files.plans[0]
+                                                   : "config.json";
+  std::string range = range_in(words, "gpus"), option = "--gpus";
+  if (range.empty() && !(range = range_in(words, "nodes")).empty()) option = "--nodes";
+  Arguments book = with_taken("plan", {model}, words);
+  const auto has = [&book](std::string_view name) {
+    return std::find(book.begin(), book.end(), name) != book.end();
+  };
+  for (const char* name : {"-o", "--gpus", "--nodes"}) {
+    const auto at = std::find(book.begin(), book.end(), name);
+    const bool is_other = std::string_view(name) == "-o" || !range.empty();
+    if (is_other && book.end() - at > 1) book.erase(at, at + 2);
+  }
+  if (!range.empty()) book.insert(book.end(), {option, range});
+  if (range.empty() && !has("--gpus") && !has("--nodes")) {
+    book.insert(book.end(), {"--gpus", "8..64"});
+  }
+  book.insert(book.end(), {"-o", "book.json"});
+  if (role_of(model) == FileRole::kPlan) {  // for other numbers of GPUs, of what it was made from
+    std::string command = command_for_its_model("plan", book);
+    if (!command.empty()) return command;
+    book.front() = "config.json";
+  }
+  return whole_command("plan", book);
+}
+
+// "morph config.json --device h100-sxm --min-gpus 8 --max-gpus 64".
+void refuse_morph_of_search(const Arguments& arguments) {
+  const auto has = [&arguments](std::string_view name) {
+    return std::any_of(arguments.begin(), arguments.end(), [name](const std::string& word) {
+      return word.substr(0, word.find('=')) == name;
+    });
+  };
+  const TypedFiles files = typed_files(arguments);
+  const bool is_range = has("--min-gpus") || has("--min-nodes");
+  const bool is_asked = !files.models.empty() || has("--device") || is_range;
+  if (has("--book") || (!files.plans.empty() && !is_range) || !is_asked) return;
+  const auto trace = std::find(arguments.begin(), arguments.end(), "--trace");
+  throw_bad_input(fmt::format(
+      "--book: missing, the plans for every number of GPUs\nhelp: a book of plans comes first: {}; "
+      "then {}",
+      command_of_book(arguments),
+      command_of("morph", {"--book", "book.json", "--trace",
+                           arguments.end() - trace > 1 ? *(trace + 1) : "trace.csv"})));
+}
+
+// "plan config.json --min-gpus 8 --max-gpus 64".
+void refuse_range_of_plan(const Arguments& arguments) {
+  for (const char* thing : {"gpus", "nodes"}) {
+    Arguments words = arguments;
+    if (range_in(words, thing).empty()) continue;
+    throw_bad_input(
+        fmt::format("unknown options '--min-{0}', '--max-{0}'\nhelp: a book has a plan for every "
+                    "number in between: {1}",
+                    thing, command_of_book(arguments)));
+  }
+}
+
+// "64" as "8..64", "8" as "1..8": a recording has any number up to it.
+std::string up_to(const std::string& gpus) {
+  constexpr std::size_t kFewDigits = 1;
+  return (gpus.size() <= kFewDigits ? "1.." : "8..") + gpus;
+}
+
+// "plan config.json --availability trace.csv --gpus 64".
+void refuse_recording_of_plan(const Arguments& arguments) {
+  const OptionTable table = options_of(*find_verb("plan"));
+  for (const GivenOption& option : given_words(table, arguments).options) {
+    if (!is_recording(option.value) || row_named(table, option.name) != nullptr) continue;
+    Arguments words = with_instead(arguments, option, {});
+    for (const GivenOption& each : given_words(table, words).options) {
+      const bool is_number = !each.value.empty() && each.value.size() < 6 &&
+                             each.value.find_first_not_of("0123456789") == std::string::npos;
+      if (each.name != "--gpus" || !is_number) continue;
+      words = with_instead(words, each, {"--gpus", up_to(each.value)});
+      break;
+    }
+    throw_bad_input(fmt::format(
+        "{}: {} is a recording of GPUs that come and go\nhelp: a book has a plan for every number "
+        "of them: {}; then {}",
+        option.name, option.value, command_of_book(words),
+        command_of("morph", {"--book", "book.json", "--trace", option.value})));
+  }
+}
+
+}  // namespace
+
+void refuse_verb_without_file(const std::string& verb, const Arguments& arguments) {
+  if (verb == "check") refuse_flags(arguments);
+  if (verb == "morph") refuse_morph_of_search(arguments);
+  if (verb != "plan") return;
+  refuse_range_of_plan(arguments);
+  const bool may_record = std::any_of(arguments.begin(), arguments.end(), [](const auto& word) {
+    return is_recording(word.substr(word.find('=') + 1));
+  });
+  if (may_record) refuse_recording_of_plan(arguments);
+}
+
+}  // namespace penstock
