@@ -65,7 +65,16 @@ std::optional<double> unit_of(std::string_view unit) {
   return {};
 }
 
-// What one port of InfiniBand has, by the name of its generation; in Gb/s.
+bool take_start(std::string_view& text, std::string_view start) {
+  if (!text.starts_with(start)) return false;
+  text.remove_prefix(start.size());
+  while (!text.empty() && std::string_view("-_: ").find(text.front()) != text.npos) {
+    text.remove_prefix(1);
+  }
+  return true;
+}
+
+// What one port of InfiniBand has, by the name of its generation, "NDR" or "ndr400"; in Gb/s.
 double generation_rate(std::string_view word) {
   struct Generation {
     std::string_view name;
@@ -74,7 +83,9 @@ double generation_rate(std::string_view word) {
   constexpr std::array kGenerations{Generation{"edr", 100.0}, Generation{"hdr", 200.0},
                                     Generation{"ndr", 400.0}, Generation{"xdr", 800.0}};
   for (const Generation& each : kGenerations) {
-    if (each.name == word) return each.rate;
+    std::string_view rest = word;
+    if (!take_start(rest, each.name)) continue;
+    if (rest.empty() || take_number(rest) == each.rate) return rest.empty() ? each.rate : 0.0;
   }
   return 0.0;
 }
@@ -84,15 +95,12 @@ bool take_maker(std::string_view& text) {
   constexpr std::array<std::string_view, 6> kMakers{"infiniband", "ethernet", "roce",
                                                     "efa",        "ib",       "eth"};
   const std::string small = in_small(text);
-  for (const std::string_view maker : kMakers) {
-    if (!small.starts_with(maker)) continue;
-    text.remove_prefix(maker.size());
-    while (!text.empty() && std::string_view("-_: ").find(text.front()) != text.npos) {
-      text.remove_prefix(1);
-    }
+  return std::any_of(kMakers.begin(), kMakers.end(), [&](std::string_view maker) {
+    std::string_view rest = small;
+    if (!take_start(rest, maker)) return false;
+    text.remove_prefix(text.size() - rest.size());
     return true;
-  }
-  return false;
+  });
 }
 
 bool take_end(std::string_view& text, std::string_view end) {

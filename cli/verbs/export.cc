@@ -90,8 +90,7 @@ void refuse_file_as_target(const std::string& name, const std::string& path,
 
 const TrainerRow& target_named(const std::string& name, const std::string& path,
                                const TypedCommand& command) {
-  const TrainerRow* target =
-      find_trainer_row(name == "nemo" ? "megatron-bridge" : trainer_called(name));
+  const TrainerRow* target = find_trainer_row(exported_trainer_called(name));
   if (target != nullptr && target->exporter) return *target;
   refuse_file_as_target(name, path, command);
   bad_option("--to", fmt::format("unknown target '{}'", name.substr(0, 60)),

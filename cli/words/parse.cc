@@ -129,7 +129,7 @@ std::string help_for_slip(std::string_view text, double kilo, const std::string&
   if (is_length) {
     help =
         "samples of different lengths are planned by penstock dynamic config.json --lengths "
-        "data/lengths/flan-cot.csv --device h100-sxm --gpus 64 (a file with a length a line); " +
+        "lengths.csv --device h100-sxm --gpus 64 (a file with a length a line); " +
         help;
   }
   bad_option(option, shown(text) + " is a range, and one number belongs here", help);

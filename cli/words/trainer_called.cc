@@ -108,6 +108,10 @@ std::string trainer_called(const std::string& name) {
   return lower;
 }
 
+std::string exported_trainer_called(const std::string& name) {
+  return in_lower_case(name) == "nemo" ? "megatron-bridge" : trainer_called(name);
+}
+
 std::string help_for_trainer(std::string_view option, const std::string& name,
                              const std::vector<std::string>& known) {
   const std::string lower = in_lower_case(name);

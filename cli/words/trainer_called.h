@@ -13,6 +13,9 @@ namespace penstock {
 // The name that Penstock has for it ("Megatron-LM" is "megatron"); else the name as it is.
 std::string trainer_called(const std::string& name);
 
+// The same of what a job is written for: NeMo's recipes are Megatron-Bridge's.
+std::string exported_trainer_called(const std::string& name);
+
 // What to do where nothing of this name can be planned for or exported to: what the name means, or
 // the nearest of `known`; `option` takes such names.
 std::string help_for_trainer(std::string_view option, const std::string& name,

@@ -39,8 +39,9 @@ TEST_CASE("as many GPUs as hold the state and one sample") {
 TEST_CASE("pins count") {
   SearchOptions options = measured();
   options.pins = {"T=1,D=1"};
-  CHECK(asked("1", options).find("TP 1 x PP ") != std::string::npos);
-  CHECK(asked("1", options).find("x DP 1") != std::string::npos);
+  const std::string text = asked("1", options);
+  CHECK(text.find("TP 1 x PP ") != std::string::npos);
+  CHECK(text.find("x DP 1") != std::string::npos);
 }
 
 TEST_CASE("a question about all GPUs that there are has no better one") {

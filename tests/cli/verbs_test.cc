@@ -9,6 +9,7 @@
 #include "core/values/json_reader.h"
 #include "tests/core/messages.h"
 #include "tests/core/temporary_folder.h"
+#include "tests/watched.h"
 
 using namespace penstock;
 using penstock::tests::TemporaryFolder;
@@ -25,16 +26,18 @@ Json schedule(const std::string& name, const std::string& ranks, const std::stri
 
 std::string makespan(const Json& json) { return json.find("makespan_ns")->text(); }
 
-Arguments plan_arguments() {
-  return {"plan",           "data/profiles/gpt-6.7b.a100-40gb.json",
-          "--cluster",      "data/clusters/a100-40gb-p4d-8x8.json",
-          "--gpus",         "8",
-          "--global-batch", "16"};
-}
-
 Arguments with(Arguments arguments, const Arguments& more) {
   arguments.insert(arguments.end(), more.begin(), more.end());
   return arguments;
+}
+
+// Under the sanitizers a search among fewer plans: what is watched here is what is made of one.
+Arguments plan_arguments() {
+  Arguments arguments{"plan",           "data/profiles/gpt-6.7b.a100-40gb.json",
+                      "--cluster",      "data/clusters/a100-40gb-p4d-8x8.json",
+                      "--gpus",         "8",
+                      "--global-batch", "16"};
+  return testing::kWatched ? with(arguments, {"--pin", "TP=1,mbs=1"}) : arguments;
 }
 
 }  // namespace

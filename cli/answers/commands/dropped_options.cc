@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "cli/answers/commands/given_options.h"
+#include "cli/answers/commands/mended_command.h"
 #include "cli/answers/commands/proposed_commands.h"
 #include "cli/io/shell_word.h"
 #include "cli/words/is_among.h"
@@ -130,6 +131,17 @@ Arguments files_dropped(const std::string& message, const Arguments& typed) {
   return dropped;
 }
 
+// "penstock devices h100 --cluster-out cluster.json" for "plan config.json ... --no-nvlink": the
+// command makes what the typed one is told of then, and stands in the place of none of its words.
+bool makes_file_first(const std::string& message, const Instead& command, const Arguments& typed) {
+  const auto is_kept = [&](const std::string& word) {
+    return names_file(word) && is_among(command.words, word);
+  };
+  return message.starts_with("unknown option") &&
+         std::any_of(typed.begin(), typed.end(), names_file) &&
+         std::none_of(typed.begin(), typed.end(), is_kept);
+}
+
 // "write --jitter-percent 5" of the refusal of an option that the verb calls otherwise; empty where
 // it says only that there is none.
 std::string help_of(const std::string& refusal, const GivenOption& option) {
@@ -162,7 +174,7 @@ std::string with_dropped_options(std::string message, const Arguments& typed,
     if (message.find(other) != message.npos) return message;
   }
   std::vector<Instead> commands = commands_instead(message, typed, refusal_of);
-  if (commands.empty()) return message;
+  if (commands.empty() || makes_file_first(message, commands.front(), typed)) return message;
   std::vector<std::string> left = files_dropped(message, typed);
   std::string helps;
   for (const GivenOption& option : dropped_in(message, typed)) {

@@ -17,6 +17,7 @@
 #include "cli/answers/options/gpu_bounds.h"
 #include "cli/answers/options/unread_options.h"
 #include "cli/words/field_words.h"
+#include "cli/words/is_like_gpu.h"
 #include "cli/words/schedule_spelled.h"
 #include "core/values/units.h"
 #include "report/words.h"
@@ -84,6 +85,13 @@ std::optional<std::int64_t> number_in(std::string_view value, bool is_behind_col
   const bool is_whole = result.ec == std::errc() && result.ptr == value.data() + value.size();
   if (!is_whole || number < 1 || number > kMost) return std::nullopt;
   return number;
+}
+
+// "--gpus H100:8" of SkyPilot, which counts those of a node.
+bool names_gpu_of_node(const std::string& name, const std::string& value) {
+  const std::size_t colon = value.find(':');
+  return name == "--gpus" && colon != std::string::npos && is_like_gpu(value.substr(0, colon)) &&
+         number_in(value, true).has_value();
 }
 
 // How surely a word counts the GPUs of a node: by its name (of "--gres gpu:8" the value says it),
@@ -215,12 +223,13 @@ class Counts {
     }
     has_cluster_ = has_cluster_ || name == "--cluster";
     typed_.emplace_back(name, value);
-    const int rank = rank_per_node(last);
+    const bool is_of_node = names_gpu_of_node(name, value);
+    const int rank = is_of_node ? rank_per_node("gres") : rank_per_node(last);
     has_device_ = has_device_ || (asked_.has("--device") && (name == "--device" || name == "-d" ||
                                                              (word == "gpu" && !asked_.has(name))));
     const std::size_t colon = value.find(':'), end = value.rfind(':');
     const bool is_of_gpus = value.substr(0, colon) == "gpu";  // "gpu:h100:8", and "h100:8"
-    if (rank > 0 && !asked_.has(name) && colon != std::string::npos &&
+    if (rank > 0 && (!asked_.has(name) || is_of_node) && colon != std::string::npos &&
         (end > colon || !is_of_gpus)) {
       const std::size_t begin = is_of_gpus ? colon + 1 : 0;
       device_of_node_ = value.substr(begin, end - begin);
@@ -247,7 +256,7 @@ class Counts {
     if (!nodes || !per_node) return;
     std::vector<std::string> of_node;
     for (const Count& count : per_node_) {
-      if (!asked_.has(count.name)) of_node.push_back(count.name);
+      if (!asked_.has(count.name) || count.name == "--gpus") of_node.push_back(count.name);
     }
     if (has_cluster_ && asked_.has("--cluster") && asked_.has("--nodes")) {
       if (of_node.empty()) return;

@@ -119,6 +119,30 @@ bool is_exported_trainer(const std::string& value) {
   return is_among(exported_trainer_names(), trainer_called(value));
 }
 
+// "mbs=1,2,4" of "micro-batch" and its values, or examples of them; empty of what no search finds.
+std::string swept_setting(const std::string& word, const std::string& values) {
+  struct Row {
+    std::string_view key, examples;
+  };
+  constexpr std::array kRows{Row{"T", "1,2,4,8"},
+                             Row{"P", "1,2,4,8"},
+                             Row{"D", "8,16,32"},
+                             Row{"V", "1,2,4"},
+                             Row{"C", "1,2,4"},
+                             Row{"b", "1,2,4"},
+                             Row{"schedule", "1f1b,zb-h1"},
+                             Row{"recompute", "none,full"},
+                             Row{"sharding", "none,zero1"}};
+  std::string key = key_called(word);
+  if (is_among({"schedule", "schedules", "pipeline-schedule"}, word)) key = "schedule";
+  if (is_among({"recompute", "sharding"}, word)) key = word;
+  const auto* row =
+      std::find_if(kRows.begin(), kRows.end(), [&](const Row& each) { return each.key == key; });
+  if (row == kRows.end()) return "";
+  const bool are_values = values.find(',') != std::string::npos;
+  return field_word(key) + '=' + (are_values ? values : std::string(row->examples));
+}
+
 // Of an option that the verb does not have, with its value where there is one.
 class Readings {
  public:
@@ -163,6 +187,7 @@ class Readings {
     // Of other names only those of the verb's own options: what is in the file says more.
     if (asked_.has("--pin") && is_launch_file(value_)) return add_other_names();
     add_why();
+    add_swept();
     add_by_value();
     add_table();
     add_own_remarks();
@@ -301,6 +326,23 @@ class Readings {
     if (!option.empty() && asked_.has(option)) {
       say(kOwnRemark, fmt::format("write {} {}", option, value_));
     }
+  }
+
+  // "--sweep-mbs": a row for each value is what compare prints, and a plan has the best of them.
+  void add_swept() {
+    constexpr std::array<std::string_view, 8> kBefore{"sweep-", "vary-",     "scan-", "tune-",
+                                                      "try-",   "autotune-", "all-",  "search-"};
+    const auto* before = std::find_if(kBefore.begin(), kBefore.end(),
+                                      [&](auto each) { return word_.starts_with(each); });
+    if (before == kBefore.end() || (!asked_.has("--pin") && !asked_.has("--vary"))) return;
+    const std::string setting = swept_setting(word_.substr(before->size()), value_);
+    if (setting.empty()) return;
+    say(kOwnRemark, asked_.has("--vary")
+                        ? "write --vary " + setting
+                        : fmt::format("leave it out, penstock plan searches it; penstock compare "
+                                      "config.json --device h100-sxm --gpus 64 --global-batch 512 "
+                                      "--vary {} prints a row for each",
+                                      setting));
   }
 
   // "--why PP=8" and "--why zb-h1" of a plan: why it is not so.

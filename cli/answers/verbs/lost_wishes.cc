@@ -19,6 +19,7 @@
 #include "cli/answers/options/option_readings.h"
 #include "cli/answers/verbs/able_verbs.h"
 #include "cli/answers/verbs/plan_made.h"
+#include "cli/answers/verbs/several_values.h"
 #include "cli/io/shell_word.h"
 #include "cli/words/device_facts.h"
 #include "cli/words/field_words.h"
@@ -247,41 +248,13 @@ void refuse_without_nvlink(const std::string& verb, const Arguments& words,
                              "--global-batch", made.batch, "--baseline", words.front()})));
 }
 
-// What --vary calls an option of one value.
-std::string varied_key(const std::string& plain) {
-  constexpr std::array<std::string_view, 6> kKeys{"attention", "schedule",  "recompute",
-                                                  "sharding",  "precision", "device"};
-  constexpr std::array<std::string_view, 5> kAttention{"attn", "attn-implementation",
-                                                       "attention-implementation",
-                                                       "attention-backend", "attn-backend"};
-  if (is_among(kAttention, plain)) return "attention";
-  if (is_among({"schedules", "pipeline-schedule", "pipeline-schedules"}, plain)) return "schedule";
-  return is_among(kKeys, plain) ? plain : "";
-}
-
-// "compare config.json ... --attn flash2,flash3": what is compared is named by --vary.
-void refuse_list_of_one(const std::string& verb, const Arguments& words, const GivenWords& given) {
-  if (verb != "compare" || given.bare.empty()) return;
-  if (role_of(given.bare.front()) != FileRole::kModel) return;
-  for (const GivenOption& option : given.options) {
-    const std::string key = varied_key(plain_name(option));
-    if (key.empty() || option.value.find(',') == std::string::npos) continue;
-    if (key == "schedule" || key == "device") continue;  // read by what knows their names
-    const Arguments command = with_instead(words, option, {"--vary", key + '=' + option.value});
-    throw_bad_input(
-        fmt::format("{}: '{}' are several, and one belongs here\nhelp: {} plans for "
-                    "each",
-                    option.name, option.value, whole_command("compare", command)));
-  }
-}
-
 }  // namespace
 
 void refuse_lost_wish(const OptionTable& table, const Arguments& words, const GivenWords& given) {
   const std::string verb = verb_of(table);
   refuse_without_nvlink(verb, words, given);
   refuse_plan_as_option(table, words, given);
-  refuse_list_of_one(verb, words, given);
+  refuse_several_values(verb, words, given);
   if (verb != "plan" && verb != "compare") return;
   refuse_fleets(verb, words, given);
   refuse_price_of_machine(verb, words, given);

@@ -17,6 +17,7 @@
 #include "cli/answers/options/option_readings.h"
 #include "cli/answers/verbs/able_verbs.h"
 #include "cli/answers/verbs/asked_of_search.h"
+#include "cli/answers/verbs/files_of_verb.h"
 #include "cli/answers/verbs/lost_wishes.h"
 #include "cli/answers/verbs/measured_asked.h"
 #include "cli/answers/verbs/other_question.h"
@@ -28,7 +29,9 @@
 #include "cli/words/parted_at_commas.h"
 #include "cli/words/schedule_called.h"
 #include "cli/words/schedule_spelled.h"
+#include "cli/words/trainer_called.h"
 #include "core/values/error.h"
+#include "trainers/trainer_table.h"
 
 namespace penstock {
 namespace {
@@ -101,16 +104,35 @@ void refuse_schedules_of_none(const std::string& verb, const Arguments& words,
   throw_bad_input("no model is given, and schedules are\nhelp: without a model: " + command);
 }
 
-// "compare plan.json --log train.log".
+// "compare plan.json --log train.log", "compare plan.json train.log".
 void refuse_log_of_plan(const Arguments& words, const GivenWords& given) {
   if (!begins_with_plan(words)) return;
-  for (const GivenOption& option : given.options) {
-    if (role_of(option.value) != FileRole::kLog) continue;
-    throw_bad_input(
-        fmt::format("{}: this is the log of a run, and settings are compared here\nhelp: a plan is "
-                    "compared with its run by {}",
-                    option.value, command_of("validate", {words.front(), option.value})));
-  }
+  Arguments files = given.bare;
+  for (const GivenOption& option : given.options) files.push_back(option.value);
+  const auto log = std::find_if(files.begin(), files.end(), [](const std::string& file) {
+    return role_of(file) == FileRole::kLog;
+  });
+  if (log == files.end()) return;
+  throw_bad_input(
+      fmt::format("{}: this is the log of a run, and settings are compared here\nhelp: a plan is "
+                  "compared with its run by {}",
+                  *log, command_of("validate", {words.front(), *log})));
+}
+
+// "export megatron plan.json".
+void refuse_trainer_as_file(const Arguments& words, const GivenWords& given) {
+  if (given.bare.size() < 2 || is_there(given.bare.front())) return;
+  const std::string trainer = exported_trainer_called(given.bare.front());
+  const FileRole role = role_of(given.bare[1]);
+  const bool is_exported = find_trainer_row(trainer) != nullptr;
+  if (!is_exported || (role != FileRole::kPlan && role != FileRole::kModel)) return;
+  Arguments command = words;
+  command.erase(std::find(command.begin(), command.end(), given.bare.front()));
+  command.insert(command.end(), {"--to", trainer});
+  const std::string help = role == FileRole::kPlan ? whole_command("export", command)
+                                                   : help_for_plan_first("export", command);
+  throw_bad_input(fmt::format("'{}' is a trainer, and a plan comes first\nhelp: {}",
+                              given.bare.front(), help));
 }
 
 // "compare --plans a.json,b.json", "compare a.json,b.json".
@@ -239,6 +261,7 @@ void refuse_other_wish(const OptionTable& table, const Arguments& words) {
     refuse_plans_in_list(words, given);
     refuse_log_of_plan(words, given);
   }
+  if (verb == "export") refuse_trainer_as_file(words, given);
   refuse_what_if(verb, table, words, given);
   refuse_actions(verb, words);
   refuse_plan_as_measured(verb, words);

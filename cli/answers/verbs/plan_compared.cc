@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
 #include <optional>
 #include <sstream>
 #include <string_view>
@@ -9,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "cli/answers/commands/given_options.h"
+#include "cli/answers/commands/plain_name.h"
 #include "cli/answers/commands/whole_command.h"
 #include "cli/answers/files/plan_as_model.h"
 #include "cli/answers/files/typed_files.h"
@@ -131,8 +133,39 @@ GivenOption pair_in(const GivenOption& option) {
   return pair;
 }
 
+bool has_part(const std::string& plain, std::initializer_list<std::string_view> wanted) {
+  std::istringstream parts(plain);
+  for (std::string part; std::getline(parts, part, '-');) {
+    if (is_among(wanted, part)) return true;
+  }
+  return false;
+}
+
+// "--lose-gpus 8", "--lose-gpus 50%", "--lost-nodes 1": how many GPUs there are, and are left;
+// empty of other options.
+std::string gpus_left(const GivenOption& option, const PlanMade& made) {
+  const std::string plain = plain_name(option);
+  const bool is_lost =
+      has_part(plain, {"lose", "lost", "losing", "loss", "fail", "failed", "failing", "dead",
+                       "kill", "killed", "drop", "dropped", "remove", "removed", "minus", "without",
+                       "fewer", "preempt", "preempted"}) &&
+      has_part(plain, {"gpu", "gpus", "node", "nodes", "machine", "machines"});
+  const bool is_share = option.value.ends_with('%');
+  const std::string number = option.value.substr(0, option.value.size() - (is_share ? 1 : 0));
+  constexpr std::size_t kMostDigits = 6;
+  if (!is_lost || !is_digits(number) || number.size() > kMostDigits || !is_digits(made.gpus)) {
+    return "";
+  }
+  constexpr int kWhole = 100;
+  const int gpus = std::stoi(made.gpus);
+  const int of_one = has_part(plain, {"gpu", "gpus"}) ? 1 : device_facts(made.device).per_node;
+  const int lost = is_share ? gpus * std::stoi(number) / kWhole : std::stoi(number) * of_one;
+  return lost <= 0 || lost >= gpus ? "" : fmt::format("{},{}", gpus, gpus - lost);
+}
+
 // "bandwidth=1,2"; nothing where the option varies nothing.
 std::optional<std::string> setting_of(const GivenOption& option, const PlanMade& made) {
+  if (const std::string gpus = gpus_left(option, made); !gpus.empty()) return "gpus=" + gpus;
   const std::string key = key_of(option.name);
   if (is_setting(option)) return setting_of(pair_in(option), made);
   const std::string own = key.empty() ? "" : own_value(made, key);

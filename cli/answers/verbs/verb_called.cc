@@ -176,6 +176,15 @@ std::string trainer_called_as_verb(const Typed& typed) {
   return find_trainer(trainer) == nullptr ? "deepspeed" : trainer;
 }
 
+// From as few GPUs as were typed, else those of one node.
+std::string command_of_counts(const Typed& typed) {
+  Arguments words = with_taken("plan", {first_or(typed.files.models, "config.json")}, typed.words);
+  const auto at = std::find(words.begin(), words.end(), "--gpus");
+  if (words.end() - at > 1) words.erase(at, at + 2);
+  words.insert(words.end(), {"--gpus", "8..64"});
+  return whole_command("plan", words);
+}
+
 // The plan that is exported afterwards is one that its trainer can run.
 std::string command_for_trainer(const Typed& typed) {
   Arguments words = with_taken("plan", {first_or(typed.files.models, "config.json")}, typed.words);
@@ -193,6 +202,7 @@ std::string command_of_devices(const Typed& typed) {
 
 std::string put_for(std::string_view place, const Typed& typed) {
   if (place == "devices") return command_of_devices(typed);
+  if (place == "counting") return command_of_counts(typed);
   if (place == "plan") return first_or(typed.files.plans, "plan.json");
   if (place == "model") return first_or(typed.files.models, "config.json");
   if (place == "script") return first_or(typed.files.scripts, "train.sh");
@@ -321,8 +331,23 @@ std::string help_for_drawn_memory(const std::string& word, const Typed& typed) {
       typed);
 }
 
+// "launch --cloud skypilot --num-nodes 8": whose job is started.
+std::string help_for_started_by(const std::string& word, const Typed& typed) {
+  constexpr std::array<std::string_view, 8> kStarters{"slurm", "sbatch",    "skypilot",   "sky",
+                                                      "k8s",   "sky-pilot", "kubernetes", "srun"};
+  const bool starts = has(kSentences.front().typed, word);
+  const bool is_named =
+      std::any_of(typed.words.begin(), typed.words.end(), [&](const std::string& each) {
+        const std::string plain =
+            plain_word(each.substr(std::min(each.find_first_not_of('-'), each.size())));
+        return has(kStarters, plain) || has(kStarters, plain.substr(plain.find('=') + 1));
+      });
+  return starts && is_named ? said_of(*idea_of(kSentences, "slurm"), typed) : "";
+}
+
 std::string help_for_word(const std::string& word, const Typed& typed) {
   if (std::string help = help_for_drawn_memory(word, typed); !help.empty()) return help;
+  if (std::string help = help_for_started_by(word, typed); !help.empty()) return help;
   for (const NameOfVerb& other : kOtherNames) {
     if (has(other.typed, word)) return fmt::format("did you mean '{}'?", other.verb);
   }
@@ -489,6 +514,19 @@ Arguments without_form(Arguments words) {
   return words;
 }
 
+// "-d h100 -n 64 -b 512": letters that no verb has, each with a value of its kind.
+Arguments without_letters(Arguments words) {
+  for (std::size_t i = 0; i + 1 < words.size(); ++i) {
+    const std::string& value = words[i + 1];
+    const bool is_number = value.find_first_not_of("0123456789") == std::string::npos;
+    if (words[i] == "-d" && is_like_gpu(value)) words[i] = "--device";
+    if ((words[i] == "-n" || words[i] == "-g") && is_number) words[i] = "--gpus";
+    if (words[i] == "-b" && is_number) words[i] = "--batch-size";
+    if (words[i] == "-s" && is_number) words[i] = "--sequence-length";
+  }
+  return words;
+}
+
 // A slip in every third letter at most: others are other words.
 std::string help_for_slip(const std::string& word, const std::vector<std::string>& known) {
   std::vector<std::string> words = known;
@@ -511,7 +549,7 @@ std::string help_for_verb(const Arguments& arguments, const std::vector<std::str
     return "a setting of the environment stands before the command: " + first + " penstock VERB";
   }
   const Arguments rest(arguments.begin() + 1, arguments.end());
-  const Typed typed{first, without_form(rest), typed_files(rest)};
+  const Typed typed{first, without_letters(without_form(rest)), typed_files(rest)};
   if (first.starts_with('-') || first.find('.') != std::string::npos ||
       first.find('/') != std::string::npos) {
     if (std::string help = help_for_option_as_noun(typed); !help.empty()) return help;

@@ -70,6 +70,10 @@ inline constexpr Idea kLinks{
 // What people ask of a layout, "check-memory", "estimate-cost": it outweighs the verb beside it.
 inline constexpr std::array kQuantities{
     kLinks,
+    Idea{{"min-gpus", "minimum-gpus", "fewest-gpus", "mingpus", "smallest-cluster", "least-gpus",
+          "required-gpus", "gpus-needed", "gpus-required", "how-many-gpus", "gpu-count", "sizing",
+          "capacity", "rightsize", "right-size"},
+         "{counting} plans for each number of GPUs, and says the fewest that the model fits"},
     Idea{
         {"memory", "mem", "vram", "oom", "fit", "fits", "hbm", "footprint"},
         "did you mean 'predict'? {predicting} says what every rank of one layout holds; "
