@@ -112,6 +112,7 @@ std::optional<ProposedCommand> command_at(std::string_view text, std::size_t beg
 
 // ", torchtitan or deepspeed", " (for Megatron-Bridge, too)": others may be meant.
 bool has_alternative(std::string_view rest) {
+  if (rest.starts_with(" (the default)")) return false;
   return rest.starts_with(',') || rest.starts_with(" or ") || rest.starts_with(" (");
 }
 
