@@ -8,10 +8,10 @@
 
 #include <fmt/format.h>
 
-#include "cli/answers/options/option_readings.h"
 #include "cli/options/layout_keys.h"
 #include "cli/words/field_words.h"
 #include "cli/words/is_among.h"
+#include "cli/words/is_digits.h"
 #include "cli/words/parse.h"
 #include "report/words.h"
 

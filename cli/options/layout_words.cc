@@ -14,13 +14,13 @@
 #include <fmt/format.h>
 
 #include "cli/answers/files/typed_files.h"
-#include "cli/answers/options/option_readings.h"
 #include "cli/options/batch_in_tokens.h"
 #include "cli/options/layout.h"
 #include "cli/options/layout_in_prose.h"
 #include "cli/options/layout_keys.h"
 #include "cli/words/field_words.h"
 #include "cli/words/is_among.h"
+#include "cli/words/is_digits.h"
 #include "cli/words/parse.h"
 #include "cli/words/pasted_pairs.h"
 #include "cli/words/schedule_called.h"

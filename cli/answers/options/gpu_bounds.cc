@@ -11,6 +11,7 @@
 
 #include "cli/words/field_words.h"
 #include "cli/words/is_among.h"
+#include "cli/words/is_digits.h"
 #include "cli/words/parse.h"
 #include "report/words.h"
 

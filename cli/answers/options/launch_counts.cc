@@ -18,6 +18,7 @@
 #include "cli/answers/options/unread_options.h"
 #include "cli/words/field_words.h"
 #include "cli/words/is_like_gpu.h"
+#include "cli/words/option_spellings.h"
 #include "cli/words/schedule_spelled.h"
 #include "core/values/units.h"
 #include "report/words.h"

@@ -14,6 +14,7 @@
 #include "cli/answers/verbs/able_verbs.h"
 #include "cli/io/file_kinds.h"
 #include "cli/words/field_words.h"
+#include "cli/words/is_digits.h"
 #include "cli/words/longest_name.h"
 #include "cli/words/near_files.h"
 #include "cli/words/parse.h"

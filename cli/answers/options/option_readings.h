@@ -34,14 +34,4 @@ std::optional<OptionReading> certain_reading(const std::string& name, const std:
 // The best of what they may have meant; says at least how to go on. Needs the index.
 std::string best_guess(const std::string& name, const std::string& value, const Asked& asked);
 
-// The ways to read a name: as it is, without the section of torchtitan's names (training.steps),
-// without what trainers put around one (use-, num-, -size, -degree), as one or as several.
-std::vector<std::string> spellings_of(const std::string& word);
-
-// Samples that are counted on one GPU: "per-device-train-batch-size".
-bool is_batch_of_one(std::string_view word);
-
-// "4", "0.1".
-bool is_digits(std::string_view text);
-
 }  // namespace penstock

@@ -19,6 +19,7 @@
 #include "cli/io/plan_json.h"
 #include "cli/io/shell_word.h"
 #include "cli/options/options_entry.h"
+#include "cli/words/is_digits.h"
 #include "cli/words/is_like_gpu.h"
 #include "cli/words/longest_name.h"
 #include "cli/words/near_files.h"

@@ -14,6 +14,8 @@
 #include "cli/io/shell_word.h"
 #include "cli/verbs/verbs.h"
 #include "cli/words/field_words.h"
+#include "cli/words/is_digits.h"
+#include "cli/words/option_spellings.h"
 #include "cli/words/schedule_spelled.h"
 #include "core/values/error.h"
 #include "report/words.h"

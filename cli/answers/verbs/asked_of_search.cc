@@ -15,10 +15,10 @@
 #include "cli/answers/commands/plain_name.h"
 #include "cli/answers/commands/whole_command.h"
 #include "cli/answers/files/typed_files.h"
-#include "cli/answers/options/option_readings.h"
 #include "cli/verbs/verbs.h"
 #include "cli/words/field_words.h"
 #include "cli/words/is_among.h"
+#include "cli/words/is_digits.h"
 
 namespace penstock {
 namespace {

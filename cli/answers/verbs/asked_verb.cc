@@ -11,7 +11,6 @@
 
 #include "cli/answers/commands/given_options.h"
 #include "cli/answers/files/typed_files.h"
-#include "cli/answers/options/option_readings.h"
 #include "cli/answers/verbs/asked_of_search.h"
 #include "cli/answers/verbs/comparison_asked.h"
 #include "cli/answers/verbs/files_of_verb.h"
@@ -22,6 +21,7 @@
 #include "cli/io/shell_word.h"
 #include "cli/words/field_words.h"
 #include "cli/words/is_among.h"
+#include "cli/words/is_digits.h"
 #include "cli/words/schedule_spelled.h"
 
 namespace penstock {

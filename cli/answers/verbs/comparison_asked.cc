@@ -14,9 +14,9 @@
 #include "cli/answers/commands/plain_name.h"
 #include "cli/answers/commands/whole_command.h"
 #include "cli/answers/files/typed_files.h"
-#include "cli/answers/options/option_readings.h"
 #include "cli/words/field_words.h"
 #include "cli/words/is_among.h"
+#include "cli/words/is_digits.h"
 #include "cli/words/near_files.h"
 
 namespace penstock {

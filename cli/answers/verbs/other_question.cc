@@ -14,11 +14,11 @@
 #include "cli/answers/commands/plain_name.h"
 #include "cli/answers/commands/whole_command.h"
 #include "cli/answers/files/typed_files.h"
-#include "cli/answers/options/option_readings.h"
 #include "cli/answers/verbs/asked_of_search.h"
 #include "cli/answers/verbs/comparison_asked.h"
 #include "cli/words/field_words.h"
 #include "cli/words/is_among.h"
+#include "cli/words/is_digits.h"
 #include "cli/words/number_spellings.h"
 #include "core/values/error.h"
 

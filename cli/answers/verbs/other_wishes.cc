@@ -14,7 +14,6 @@
 #include "cli/answers/commands/plain_name.h"
 #include "cli/answers/commands/whole_command.h"
 #include "cli/answers/files/typed_files.h"
-#include "cli/answers/options/option_readings.h"
 #include "cli/answers/verbs/able_verbs.h"
 #include "cli/answers/verbs/asked_of_search.h"
 #include "cli/answers/verbs/files_of_verb.h"
@@ -131,8 +130,8 @@ void refuse_trainer_as_file(const Arguments& words, const GivenWords& given) {
   command.insert(command.end(), {"--to", trainer});
   const std::string help = role == FileRole::kPlan ? whole_command("export", command)
                                                    : help_for_plan_first("export", command);
-  throw_bad_input(fmt::format("'{}' is a trainer, and a plan comes first\nhelp: {}",
-                              given.bare.front(), help));
+  throw_bad_input(
+      fmt::format("'{}' is a trainer, and a plan comes first\nhelp: {}", given.bare.front(), help));
 }
 
 // "compare --plans a.json,b.json", "compare a.json,b.json".

@@ -14,12 +14,12 @@
 #include "cli/answers/commands/whole_command.h"
 #include "cli/answers/files/plan_as_model.h"
 #include "cli/answers/files/typed_files.h"
-#include "cli/answers/options/option_readings.h"
 #include "cli/answers/verbs/plan_made.h"
 #include "cli/verbs/verbs.h"
 #include "cli/words/device_facts.h"
 #include "cli/words/field_words.h"
 #include "cli/words/is_among.h"
+#include "cli/words/is_digits.h"
 
 namespace penstock {
 namespace {

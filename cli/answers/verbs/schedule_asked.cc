@@ -13,11 +13,11 @@
 
 #include "cli/answers/commands/given_options.h"
 #include "cli/answers/files/typed_files.h"
-#include "cli/answers/options/option_readings.h"
 #include "cli/io/shell_word.h"
 #include "cli/verbs/verbs.h"
 #include "cli/words/field_words.h"
 #include "cli/words/is_among.h"
+#include "cli/words/option_spellings.h"
 #include "cli/words/parted_at_commas.h"
 #include "cli/words/schedule_called.h"
 #include "cli/words/schedule_spelled.h"

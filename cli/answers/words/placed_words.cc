@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "cli/words/field_words.h"
+#include "cli/words/is_digits.h"
 #include "cli/words/is_like_gpu.h"
 #include "report/words.h"
 

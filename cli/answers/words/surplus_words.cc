@@ -24,6 +24,7 @@
 #include "cli/options/options_entry.h"
 #include "cli/words/environment_words.h"
 #include "cli/words/is_among.h"
+#include "cli/words/is_digits.h"
 #include "cli/words/parse.h"
 #include "cli/words/schedule_spelled.h"
 #include "cli/words/trainer_called.h"
