@@ -90,7 +90,12 @@ std::string gpus_of_nodes(const std::string& text, const ClusterSpec& cluster) {
 
 std::string gpus_of_nodes(const std::string& text, const SearchOptions& options) {
   if (options.gpus) {
-    bad_option(kOption, "--gpus is given, too", "keep one of them");
+    SearchOptions others = options;
+    others.gpus.reset();
+    const std::string gpus = gpus_of_nodes(text, others);
+    if (gpus == *options.gpus) return gpus;
+    bad_option(kOption, fmt::format("{} have {} GPUs, and --gpus is {}", text, gpus, *options.gpus),
+               "keep one of them");
   }
   if (options.cluster) {
     refuse_as_cluster(*options.cluster);

@@ -19,6 +19,8 @@
 #include "cli/io/write_output.h"
 #include "cli/options/options.h"
 #include "cli/verbs/verbs.h"
+#include "cli/words/field_words.h"
+#include "cli/words/is_among.h"
 #include "cli/words/parse.h"
 #include "cli/words/trainer_called.h"
 #include "core/values/json_reader.h"
@@ -71,21 +73,24 @@ void refuse_file_as_target(const std::string& name, const std::string& path,
   const std::string asked = is_started ? trainer_asked({path}) : of_file;
   const std::string trainer = asked.empty() ? "megatron" : asked;
   const std::string written = command_of_export(path, trainer, command.words);
-  const std::string what = is_started
-                               ? "it writes job.sbatch (for Slurm), sky.yaml and run.sh beside the "
-                                 "trainer's files"
-                               : "it writes " + trainer + "'s files";
+  const bool is_kubernetes = is_among({"k8s", "kubernetes"}, plain_word(name));
+  const std::string what =
+      is_kubernetes ? "no Kubernetes manifest is written; run.sh is what every pod of a "
+                      "Job or PyTorchJob of yours starts"
+      : is_started  ? "it writes job.sbatch (for Slurm), sky.yaml and run.sh beside the "
+                      "trainer's files"
+                    : "it writes " + trainer + "'s files";
   const bool is_there = find_trainer(trainer) != nullptr;
   const std::string other =
       is_there && !can_run(*find_trainer_row(trainer), load_plan(path), path)
           ? command_for_its_model("plan", {path, "--for", trainer, "-o", trainer + ".json"})
           : "";
-  bad_option(
-      "--to", fmt::format("unknown target '{}'", name.substr(0, 60)),
-      other.empty()
-          ? fmt::format("{}; {}", written, what)
-          : fmt::format("{} cannot run this plan; one that it runs: {}; then {}", trainer, other,
-                        command_of_export(trainer + ".json", trainer, command.words)));
+  bad_option("--to", fmt::format("unknown target '{}'", name.substr(0, 60)),
+             other.empty()
+                 ? fmt::format("{}; {}", written, what)
+                 : fmt::format("{}{} cannot run this plan; one that it runs: {}; then {}",
+                               is_kubernetes ? what + ". And " : "", trainer, other,
+                               command_of_export(trainer + ".json", trainer, command.words)));
 }
 
 const TrainerRow& target_named(const std::string& name, const std::string& path,

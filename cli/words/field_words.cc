@@ -109,7 +109,9 @@ constexpr std::array<std::string_view, 23> kMicroBatches{"m",
                                                          "gradient-accumulation-steps"};
 constexpr std::array<std::string_view, 5> kGlobalBatch{"gbs", "gb", "global-batch",
                                                        "global-batch-size", "train-batch-size"};
-constexpr std::array<std::string_view, 12> kSequenceLength{"s",
+constexpr std::array<std::string_view, 14> kSequenceLength{"s",
+                                                           "tokens-per-sample",
+                                                           "tokens-per-sequence",
                                                            "seq",
                                                            "seq-len",
                                                            "seq-length",

@@ -65,9 +65,13 @@ constexpr std::array kRemarks{
            "it is none of PyTorch's, and no job is written for it; a plan without that option has "
            "the layout, which is set there by hand"},
     Remark{{"lightning", "pytorch-lightning", "hf", "huggingface"}, kNoSchedules},
-    Remark{{"slurm", "sky", "torchrun", "kubernetes"},
+    Remark{{"slurm", "sky", "torchrun", "pbs"},
            "a job is made for a trainer: export --to megatron, torchtitan or deepspeed writes "
            "job.sbatch for Slurm and sky.yaml for SkyPilot beside its files"},
+    Remark{
+        {"kubernetes", "k8s", "kubectl", "kubeflow", "pytorchjob", "helm"},
+        "no Kubernetes manifest is written: export --to megatron, torchtitan or deepspeed writes "
+        "run.sh, which every pod of a Job or PyTorchJob of yours starts"},
     Remark{{"vllm", "sglang", "tensorrt", "llama.cpp"},
            "it serves models, and training is planned here: {} megatron, torchtitan, deepspeed or "
            "pytorch"},

@@ -11,6 +11,7 @@
 #include "cli/io/shell_word.h"
 #include "cli/verbs/verbs.h"
 #include "cli/words/is_among.h"
+#include "cli/words/is_digits.h"
 #include "report/words.h"
 
 namespace penstock {
@@ -28,9 +29,13 @@ std::vector<std::vector<std::string>> names_with_values(const OptionTable& table
     if (row.takes_value()) names.push_back(row.names);
   }
   for (std::size_t i = 0; i + 1 < words.size(); ++i) {
-    const bool is_other = words[i].starts_with("--") && words[i].find('=') == std::string::npos &&
-                          std::find(known.begin(), known.end(), words[i]) == known.end();
-    if (is_other && !words[i + 1].starts_with('-')) names.push_back({words[i]});
+    const bool is_option = words[i].starts_with('-') && words[i].find('=') == std::string::npos;
+    const bool is_other = is_option && !is_among(known, words[i]);
+    // "-tp 4", but "-x plan.json" may be a switch and the argument.
+    const bool is_long = words[i].starts_with("--");
+    if (is_other && (is_long ? !words[i + 1].starts_with('-') : is_digits(words[i + 1]))) {
+      names.push_back({words[i]});
+    }
   }
   return names;
 }

@@ -426,6 +426,12 @@ class Readings {
     }
     if (!is_zero(word_)) return;
     const bool is_switch = value_ == "0" || value_ == "1";
+    const bool are_several = value_ == "all" || value_.find(',') != std::string::npos;
+    if (are_several && asked_.has("--sharding")) {
+      return say(kZero,
+                 "penstock compare config.json --device h100-sxm --gpus 64 --global-batch "
+                 "512 --vary sharding=none,zero1,zero2,zero3 plans for each");
+    }
     if (!is_switch && value_ != "2" && value_ != "3") {
       return say(kZero, "ZeRO's stages are 0 to 3: --sharding none, zero1, zero2 or zero3");
     }
@@ -472,7 +478,12 @@ class Readings {
   // "--use-distributed-optimizer=false": off is a way to shard, too.
   void add_no_sharding() {
     const bool is_off = is_among({"false", "off", "no", "0"}, plain_word(value_));
-    if (is_off && word_ == "distributed-optimizer" && asked_.has("--sharding")) {
+    const bool is_denied = is_among({"no-use-distributed-optimizer", "no-distributed-optimizer",
+                                     "disable-distributed-optimizer", "no-zero", "no-zero1",
+                                     "disable-zero", "no-sharding", "no-shard"},
+                                    word_);
+    const bool is_meant = is_denied || (is_off && word_ == "distributed-optimizer");
+    if (is_meant && asked_.has("--sharding")) {
       say(kOwnRemark, "write --sharding none: the optimizer is not sharded");
     }
   }

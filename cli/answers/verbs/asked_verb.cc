@@ -121,7 +121,8 @@ double hours_in(const std::string& text) {
   const std::string unit(read.ptr, text.data() + text.size());
   if (read.ec != std::errc{}) return 0.0;
   if (is_among({"", "h", "hours", "hour"}, unit)) return value;
-  constexpr double kHoursOfDay = 24.0, kMinutesOfHour = 60.0;
+  constexpr double kHoursOfDay = 24.0, kHoursOfWeek = 168.0, kMinutesOfHour = 60.0;
+  if (is_among({"w", "weeks", "week"}, unit)) return value * kHoursOfWeek;
   if (is_among({"d", "days", "day"}, unit)) return value * kHoursOfDay;
   return is_among({"min", "m", "minutes"}, unit) ? value / kMinutesOfHour : 0.0;
 }

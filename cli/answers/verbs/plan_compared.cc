@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <cstddef>
 #include <initializer_list>
 #include <optional>
 #include <sstream>
 #include <string_view>
+#include <system_error>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -20,6 +24,11 @@
 #include "cli/words/field_words.h"
 #include "cli/words/is_among.h"
 #include "cli/words/is_digits.h"
+#include "cli/words/parted_at_commas.h"
+#include "cli/words/schedule_called.h"
+#include "cli/words/schedule_spelled.h"
+#include "report/words.h"
+#include "trainers/trainer_table.h"
 
 namespace penstock {
 namespace {
@@ -38,8 +47,10 @@ constexpr std::array kVaried{
            {"device", "gpu", "gpu-type", "hardware", "accelerator", "gpu-model", "device-type"}},
     Varied{"gpus", {"gpus", "num-gpus", "ngpus", "n-gpus", "world-size"}},
     Varied{"memory-gib", {"memory", "mem", "memory-gib", "vram", "hbm", "gpu-memory"}},
-    Varied{"schedule", {"schedule", "pipeline-schedule"}},
-    Varied{"recompute", {"recompute", "recompute-granularity", "activation-checkpointing"}},
+    Varied{"schedule", {"schedule", "schedules", "pipeline-schedule"}},
+    Varied{"recompute",
+           {"recompute", "recompute-granularity", "activation-checkpointing",
+            "gradient-checkpointing", "recomputation"}},
     Varied{"precision", {"precision", "dtype", "mixed-precision"}},
     Varied{"sharding", {"sharding", "zero", "zero-stage"}}};
 
@@ -94,7 +105,29 @@ std::string factor_of(std::string typed) {
   return fmt::format("{:g}", std::stod(typed) / kWhole + (is_more ? 1.0 : 0.0));
 }
 
+// Of a family, "zero-bubble", the first; empty of other words.
+std::string one_schedule(const std::string& name) {
+  const std::string_view known = schedule_spelled(name);
+  if (!known.empty()) return std::string(known);
+  const std::vector<std::string> family = schedules_of_family(name);
+  return family.empty() ? "" : family.front();
+}
+
+// "1f1b,zero-bubble", "on/off": each as it is called here.
+std::string names_called(const std::string& key, std::string typed) {
+  std::replace(typed.begin(), typed.end(), '/', ',');
+  std::vector<std::string> names = parted_at_commas(typed);
+  for (std::string& name : names) {
+    const std::string known = key == "schedule"    ? one_schedule(name)
+                              : key == "recompute" ? recompute_called(name)
+                                                   : "";
+    if (!known.empty()) name = known;
+  }
+  return joined(names, ",");
+}
+
 std::string value_for(const std::string& key, const std::string& typed) {
+  if (key == "schedule" || key == "recompute") return names_called(key, typed);
   if (key == "bandwidth") {  // "400Gb/s" is no factor, and some stand in its place
     const std::string factor = factor_of(typed);
     return factor.empty() && !typed.empty() ? "1,2,4" : factor;
@@ -141,31 +174,11 @@ bool has_part(const std::string& plain, std::initializer_list<std::string_view> 
   return false;
 }
 
-// "--lose-gpus 8", "--lose-gpus 50%", "--lost-nodes 1": how many GPUs there are, and are left;
-// empty of other options.
-std::string gpus_left(const GivenOption& option, const PlanMade& made) {
-  const std::string plain = plain_name(option);
-  const bool is_lost =
-      has_part(plain, {"lose", "lost", "losing", "loss", "fail", "failed", "failing", "dead",
-                       "kill", "killed", "drop", "dropped", "remove", "removed", "minus", "without",
-                       "fewer", "preempt", "preempted"}) &&
-      has_part(plain, {"gpu", "gpus", "node", "nodes", "machine", "machines"});
-  const bool is_share = option.value.ends_with('%');
-  const std::string number = option.value.substr(0, option.value.size() - (is_share ? 1 : 0));
-  constexpr std::size_t kMostDigits = 6;
-  if (!is_lost || !is_digits(number) || number.size() > kMostDigits || !is_digits(made.gpus)) {
-    return "";
-  }
-  constexpr int kWhole = 100;
-  const int gpus = std::stoi(made.gpus);
-  const int of_one = has_part(plain, {"gpu", "gpus"}) ? 1 : device_facts(made.device).per_node;
-  const int lost = is_share ? gpus * std::stoi(number) / kWhole : std::stoi(number) * of_one;
-  return lost <= 0 || lost >= gpus ? "" : fmt::format("{},{}", gpus, gpus - lost);
-}
-
 // "bandwidth=1,2"; nothing where the option varies nothing.
 std::optional<std::string> setting_of(const GivenOption& option, const PlanMade& made) {
-  if (const std::string gpus = gpus_left(option, made); !gpus.empty()) return "gpus=" + gpus;
+  if (const int left = gpus_left(option, made); left > 0) {
+    return fmt::format("gpus={},{}", made.gpus, left);
+  }
   const std::string key = key_of(option.name);
   if (is_setting(option)) return setting_of(pair_in(option), made);
   const std::string own = key.empty() ? "" : own_value(made, key);
@@ -176,11 +189,65 @@ std::optional<std::string> setting_of(const GivenOption& option, const PlanMade&
   return name + '=' + (has_own ? value : own + ',' + value);
 }
 
+// "gpu=3:1.25" of "--slow-gpu 3:0.8": how many times as long it takes.
+std::string slow_value(const std::string& plain, std::string value) {
+  const std::size_t colon = value.rfind(':');
+  if (colon == std::string::npos || value.find('=') != std::string::npos) return value;
+  double factor = 0.0;
+  const std::string number = value.substr(colon + 1);
+  const auto read = std::from_chars(number.data(), number.data() + number.size(), factor);
+  const bool is_speed = read.ec == std::errc{} && read.ptr == number.data() + number.size() &&
+                        factor > 0.0 && factor < 1.0;
+  if (is_speed) value = value.substr(0, colon + 1) + fmt::format("{:.4g}", 1.0 / factor);
+  return has_part(plain, {"gpu", "gpus"}) ? "gpu=" + value : value;
+}
+
+// "--slow-gpu 3:0.8": a step with a slow GPU is replayed, not planned.
+Arguments slow_options_in(const Arguments& words) {
+  Arguments out;
+  for (const GivenOption& option : given_words({}, words).options) {
+    const std::string plain = plain_name(option);
+    const bool is_slow = has_part(plain, {"slow", "straggler", "slowdown"});
+    if (!is_slow || option.value.empty()) continue;
+    out.insert(out.end(), {"--slow", slow_value(plain, option.value)});
+  }
+  return out;
+}
+
+Arguments with_files(const std::string& plan, const Arguments& options) {
+  Arguments words{plan};
+  words.insert(words.end(), options.begin(), options.end());
+  return words;
+}
+
 }  // namespace
+
+int gpus_left(const GivenOption& option, const PlanMade& made) {
+  const std::string plain = plain_name(option);
+  const bool is_lost =
+      has_part(plain, {"lose", "lost", "losing", "loss", "fail", "failed", "failing", "dead",
+                       "kill", "killed", "drop", "dropped", "remove", "removed", "minus", "without",
+                       "fewer", "preempt", "preempted"}) &&
+      has_part(plain, {"gpu", "gpus", "node", "nodes", "machine", "machines"});
+  const bool is_share = option.value.ends_with('%');
+  const std::string number = option.value.substr(0, option.value.size() - (is_share ? 1 : 0));
+  constexpr std::size_t kMostDigits = 6;
+  if (!is_lost || !is_digits(number) || number.size() > kMostDigits || !is_digits(made.gpus)) {
+    return 0;
+  }
+  constexpr int kWhole = 100;
+  const int gpus = std::stoi(made.gpus);
+  const int of_one = has_part(plain, {"gpu", "gpus"}) ? 1 : device_facts(made.device).per_node;
+  const int lost = is_share ? gpus * std::stoi(number) / kWhole : std::stoi(number) * of_one;
+  return lost <= 0 || lost >= gpus ? 0 : gpus - lost;
+}
 
 std::string plan_compared(const Arguments& words) {
   const TypedFiles files = typed_files(words);
   if (files.plans.size() != 1 || !is_there(files.plans.front())) return "";
+  if (const Arguments slow = slow_options_in(words); !slow.empty()) {
+    return whole_command("simulate", with_files(files.plans.front(), slow));
+  }
   const PlanMade made = plan_made(files.plans.front());
   const OptionTable table = options_of(*find_verb("compare"));
   Arguments varied, others;
@@ -197,6 +264,11 @@ std::string plan_compared(const Arguments& words) {
   const bool is_said = value_of(others, {"--vary"}).has_value();
   if (varied.empty() && !is_said) return "";
   Arguments command = with_taken("compare", {files.plans.front()}, others);
+  // What its trainer cannot run is no rival of the plan.
+  const bool is_for_one = !made.trainer.empty() && find_trainer(made.trainer) != nullptr;
+  if (is_for_one && !value_of(command, {"--for"})) {
+    command.insert(command.end(), {"--for", made.trainer});
+  }
   command.insert(command.end(), varied.begin(), varied.end());
   std::string whole = command_for_its_model("compare", command);
   // What varies is no setting of all rows.

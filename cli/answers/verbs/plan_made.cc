@@ -38,6 +38,11 @@ class PlanText {
     return is_one ? device->text() : "";
   }
 
+  [[nodiscard]] bool is_on(const char* key) const {
+    const Json* value = find("plan", key);
+    return value != nullptr && value->kind() == Json::Kind::kBool && value->boolean();
+  }
+
   [[nodiscard]] std::string word_of(const char* key) const {
     const Json* word = find("plan", key);
     return word != nullptr && word->kind() == Json::Kind::kString ? word->text() : "";
@@ -74,6 +79,13 @@ class PlanText {
   Json json_;
 };
 
+// " sharding=zero1"; empty where each replica has all of the optimizer's state.
+std::string sharding_of(const PlanText& plan) {
+  if (!plan.is_on("zero1")) return "";
+  const std::string written = plan.word_of("sharding");
+  return " sharding=" + (written.empty() ? "zero1" : written);
+}
+
 // Degrees, batch and what a default does not say; empty where the plan lacks one of them.
 std::string layout_of(const PlanText& plan) {
   struct Row {
@@ -95,7 +107,7 @@ std::string layout_of(const PlanText& plan) {
   const std::string schedule = plan.word_of("schedule"), recompute = plan.word_of("recompute");
   if (!schedule.empty() && schedule != "1f1b") layout += " schedule=" + schedule;
   if (!recompute.empty() && recompute != "none") layout += " recompute=" + recompute;
-  return layout;
+  return layout + sharding_of(plan);
 }
 
 }  // namespace

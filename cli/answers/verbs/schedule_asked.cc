@@ -228,6 +228,26 @@ void add_examples(Wanted& wanted) {
   }
 }
 
+std::string command_of_wanted(const Wanted& wanted, const std::string& names) {
+  Arguments command{names};
+  command.insert(command.end(), wanted.sizes.begin(), wanted.sizes.end());
+  command.insert(command.end(), wanted.options.begin(), wanted.options.end());
+  return command_of("schedule", command);
+}
+
+// A file for each.
+std::string pictures_of(const Wanted& wanted) {
+  std::vector<std::string> commands;
+  for (const std::string& name : wanted.names) {
+    Wanted one = wanted;
+    if (!has_option(one, {"-o", "--output"})) {
+      one.options.insert(one.options.end(), {"-o", name + ".svg"});
+    }
+    commands.push_back(command_of_wanted(one, name));
+  }
+  return fmt::format("{}", fmt::join(commands, "; then "));
+}
+
 }  // namespace
 
 std::string schedule_asked(const Arguments& words, ScheduleView view) {
@@ -246,10 +266,10 @@ std::string schedule_asked(const Arguments& words, ScheduleView view) {
       std::any_of(wanted.sizes.begin(), wanted.sizes.end(),
                   [](const std::string& size) { return size.find(',') != std::string::npos; });
   if (wanted.names.size() == 1 && !has_list) add_picture(wanted);
-  Arguments command{fmt::format("{}", fmt::join(wanted.names, ","))};
-  command.insert(command.end(), wanted.sizes.begin(), wanted.sizes.end());
-  command.insert(command.end(), wanted.options.begin(), wanted.options.end());
-  return command_of("schedule", command);
+  if (view == ScheduleView::kPicture && wanted.names.size() > 1 && !has_list) {
+    return pictures_of(wanted);
+  }
+  return command_of_wanted(wanted, fmt::format("{}", fmt::join(wanted.names, ",")));
 }
 
 }  // namespace penstock

@@ -17,10 +17,12 @@
 #include "cli/answers/files/typed_files.h"
 #include "cli/answers/verbs/able_verbs.h"
 #include "cli/answers/verbs/files_of_verb.h"
+#include "cli/answers/verbs/plan_compared.h"
 #include "cli/answers/verbs/plan_made.h"
 #include "cli/answers/verbs/told_verb.h"
 #include "cli/answers/verbs/trainer_asked.h"
 #include "cli/answers/verbs/verb_ideas.h"
+#include "cli/io/shell_word.h"
 #include "cli/words/device_facts.h"
 #include "cli/words/environment_words.h"
 #include "cli/words/field_words.h"
@@ -94,9 +96,13 @@ std::string number_typed(const Arguments& words) {
 
 // Of "replan plan.json --nodes 3" the GPUs of so many nodes of the plan's device.
 std::string gpus_typed(const Typed& typed) {
+  const Arguments& plans = typed.files.plans;
+  for (const GivenOption& option : given_words({}, typed.words).options) {
+    const int left = plans.empty() ? 0 : gpus_left(option, plan_made(plans[0]));
+    if (left > 0) return std::to_string(left);
+  }
   std::string number = number_typed(typed.words);
   const auto nodes = value_of(typed.words, {"--nodes", "--num-nodes", "--nnodes", "--n-nodes"});
-  const Arguments& plans = typed.files.plans;
   if (!nodes || *nodes != number) return number;
   const std::string device = plans.empty() ? "" : plan_made(plans[0]).device;
   const int of_node = device_facts(device).per_node;
@@ -527,6 +533,14 @@ Arguments without_letters(Arguments words) {
   return words;
 }
 
+// "--install-completion zsh" of Python's tools.
+std::string completions_of(const Arguments& rest) {
+  constexpr std::array<std::string_view, 3> kShells{"bash", "zsh", "fish"};
+  const auto shell = std::find_if(rest.begin(), rest.end(),
+                                  [&](const std::string& word) { return has(kShells, word); });
+  return command_of("completions", Arguments{shell == rest.end() ? "bash" : *shell});
+}
+
 // A slip in every third letter at most: others are other words.
 std::string help_for_slip(const std::string& word, const std::vector<std::string>& known) {
   std::vector<std::string> words = known;
@@ -552,6 +566,7 @@ std::string help_for_verb(const Arguments& arguments, const std::vector<std::str
   const Typed typed{first, without_letters(without_form(rest)), typed_files(rest)};
   if (first.starts_with('-') || first.find('.') != std::string::npos ||
       first.find('/') != std::string::npos) {
+    if (first.find("completion") != std::string::npos) return "write " + completions_of(rest);
     if (std::string help = help_for_option_as_noun(typed); !help.empty()) return help;
     if (std::string help = help_for_question(typed); !help.empty()) return help;
     return "a verb comes first: penstock plan config.json --device h100-sxm --gpus 64 "
