@@ -17,9 +17,9 @@ namespace penstock::testing {
 inline constexpr bool kWatched = PENSTOCK_TESTS_WATCHED;
 #undef PENSTOCK_TESTS_WATCHED
 
-// So many random cases: all, or the first sixteenth where the tests are watched.
-constexpr int draws(int all) { return kWatched ? (all + 15) / 16 : all; }
+// So many random cases: all, or the first eighth where the tests are watched.
+constexpr int draws(int all) { return kWatched ? (all + 7) / 8 : all; }
 // Of which a test wants to have met so many.
-constexpr int least(int of_all) { return kWatched ? of_all / 32 : of_all; }
+constexpr int least(int of_all) { return kWatched ? of_all / 16 : of_all; }
 
 }  // namespace penstock::testing

@@ -85,7 +85,7 @@ TEST_CASE("a model is planned on all device types of a cluster") {
   CHECK(run_penstock({"devices", "a100-sxm-80gb:8,h100-sxm:8", "--cluster-out", cluster}).exit ==
         0);
   const Arguments plan{"plan",           kModel, "--cluster", cluster,
-                       "--global-batch", "32",   "--pin",     "TP=1,mbs=1"};
+                       "--global-batch", "32",   "--pin",     "TP=1,PP=2,mbs=1"};
   const Answer all = run_penstock(plan);
   CHECK(all.exit == 0);
   CHECK(all.text.find("h100-sxm") != std::string::npos);
