@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstddef>
+#include <unordered_map>
 
 #include "trainers/trainer_facts.h"
 #include "trainers/trainer_table.h"
@@ -9,20 +11,40 @@
 namespace penstock {
 namespace {
 
+// The place of the first facts, in the order in which they are shipped, that list a name.
+using PlacesOfNames = std::unordered_map<std::string, std::size_t>;
+
+// "training.steps" is found by "steps", too.
+void add_name(PlacesOfNames& places, const std::string& name, std::size_t place) {
+  places.emplace(name, place);
+  for (std::size_t dot = name.find('.'); dot != name.npos; dot = name.find('.', dot + 1)) {
+    places.emplace(name.substr(dot + 1), place);
+  }
+}
+
 // Names lie in lists, as texts or as objects with a "name" (flags that were renamed).
-bool lists_name(const Json& json, std::string_view name) {
+void add_names(PlacesOfNames& places, const Json& json, std::size_t place) {
   for (const auto& [key, value] : json.members()) {
-    if (key != "limits" && key != "models" && lists_name(value, name)) return true;
+    if (key != "limits" && key != "models") add_names(places, value, place);
   }
   for (const Json& element : json.elements()) {
-    if (element.kind() == Json::Kind::kString) {
-      const std::string& text = element.text();
-      if (text == name || text.ends_with("." + std::string(name))) return true;
-    }
+    if (element.kind() == Json::Kind::kString) add_name(places, element.text(), place);
     const Json* of_object = element.find("name");
-    if (of_object != nullptr && of_object->text() == name) return true;
+    if (of_object != nullptr) places.emplace(of_object->text(), place);
   }
-  return false;
+}
+
+// Read once: a hundred kilobytes, and a command may have many options that nobody knows.
+const PlacesOfNames& places_of_names() {
+  static const PlacesOfNames places = [] {
+    PlacesOfNames all;
+    std::size_t place = 0;
+    for (const ShippedFacts& facts : shipped_facts()) {
+      add_names(all, parse_json(facts.text, std::string(facts.name)), place++);
+    }
+    return all;
+  }();
+  return places;
 }
 
 std::string title_of(std::string_view folder) {
@@ -39,11 +61,12 @@ std::string trainer_with_flag(std::string_view typed) {
   for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   dashed = lower;
   std::replace(dashed.begin(), dashed.end(), '_', '-');
-  for (const ShippedFacts& facts : shipped_facts()) {
-    const Json json = parse_json(facts.text, std::string(facts.name));
-    if (lists_name(json, lower) || lists_name(json, dashed)) return title_of(facts.folder);
-  }
-  return "";
+  const PlacesOfNames& places = places_of_names();
+  const auto as_typed = places.find(lower), with_dashes = places.find(dashed);
+  std::size_t place = shipped_facts().size();
+  if (as_typed != places.end()) place = std::min(place, as_typed->second);
+  if (with_dashes != places.end()) place = std::min(place, with_dashes->second);
+  return place == shipped_facts().size() ? "" : title_of(shipped_facts()[place].folder);
 }
 
 }  // namespace penstock
