@@ -92,7 +92,7 @@ std::string gpus_of_nodes(const std::string& text, const SearchOptions& options)
   if (options.gpus) {
     SearchOptions others = options;
     others.gpus.reset();
-    const std::string gpus = gpus_of_nodes(text, others);
+    std::string gpus = gpus_of_nodes(text, others);
     if (gpus == *options.gpus) return gpus;
     bad_option(kOption, fmt::format("{} have {} GPUs, and --gpus is {}", text, gpus, *options.gpus),
                "keep one of them");

@@ -16,6 +16,7 @@
 #include "cli/answers/verbs/able_verbs.h"
 #include "cli/answers/verbs/plan_made.h"
 #include "cli/io/shell_word.h"
+#include "cli/words/field_words.h"
 #include "cli/words/near_files.h"
 #include "core/values/error.h"
 #include "core/values/units.h"
@@ -68,6 +69,14 @@ std::string layout_on(const std::string& gpus, const PlanMade& made) {
   return fmt::format("{}{}{}", made.layout.substr(0, begin), wanted, made.layout.substr(end));
 }
 
+// "--sequence-length 4096", "--vary sequence-length=4096,8192".
+bool says_length(const Arguments& read) {
+  return value_of(read, {"--sequence-length"}).has_value() ||
+         std::any_of(read.begin(), read.end(), [](const std::string& word) {
+           return key_called(word.substr(0, word.find('='))) == "sequence-length";
+         });
+}
+
 }  // namespace
 
 std::string command_for_its_model(const std::string& verb, Arguments arguments) {
@@ -87,6 +96,11 @@ std::string command_for_its_model(const std::string& verb, Arguments arguments) 
     if (!has_gpus && verb != "predict") machine.insert(machine.end(), {"--gpus", made.gpus});
   }
   if (is_profile && !has_cluster && machine.empty()) return "";
+  // Of a config.json the longest that the model takes would be planned.
+  const bool is_search = verb == "plan" || verb == "compare";
+  if (is_search && !is_profile && !says_length(*read) && !made.sequence_length.empty()) {
+    machine.insert(machine.end(), {"--sequence-length", made.sequence_length});
+  }
   arguments.insert(arguments.begin() + 1, machine.begin(), machine.end());
   const std::string layout =
       verb == "predict" ? layout_besides(layout_on(other_gpus(made, *read), made), *read) : "";

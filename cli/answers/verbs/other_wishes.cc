@@ -90,8 +90,7 @@ void refuse_schedules(const std::string& verb, const std::string& takes, const A
 // "compare --schedule 1f1b,zb-h1 --pp 4 --mb 8": costs stand for the model that nobody names.
 void refuse_schedules_of_none(const std::string& verb, const Arguments& words,
                               const GivenWords& given) {
-  const bool may_be = verb == "compare" || verb == "plan" || verb == "simulate";
-  if (!may_be || !given.bare.empty()) return;
+  if (!is_among({"compare", "plan", "simulate", "schedule"}, verb) || !given.bare.empty()) return;
   bool is_named = false, is_counted = false;
   for (const GivenOption& option : given.options) {
     is_named = is_named || is_schedule(option.value);
@@ -100,7 +99,9 @@ void refuse_schedules_of_none(const std::string& verb, const Arguments& words,
   const std::string command =
       is_named && is_counted ? schedule_asked(words, ScheduleView::kFigures) : "";
   if (command.empty()) return;
-  throw_bad_input("no model is given, and schedules are\nhelp: without a model: " + command);
+  throw_bad_input(verb == "schedule"
+                      ? "the schedules come first, without a name\nhelp: " + command
+                      : "no model is given, and schedules are\nhelp: without a model: " + command);
 }
 
 // "compare plan.json --log train.log", "compare plan.json train.log".

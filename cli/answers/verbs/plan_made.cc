@@ -114,13 +114,22 @@ std::string layout_of(const PlanText& plan) {
 
 PlanMade plan_made(const std::string& path) {
   const PlanText plan(path);
-  PlanMade made{plan.path_of("profile"), plan.path_of("cluster"), plan.device(), "", "",
-                layout_of(plan),         plan.trainer()};
+  PlanMade made{plan.path_of("profile"),
+                plan.path_of("cluster"),
+                plan.device(),
+                "",
+                "",
+                layout_of(plan),
+                plan.trainer(),
+                ""};
   std::int64_t gpus = 1;
   for (const std::string_view degree : {"pipeline", "data", "tensor", "context"}) {
     gpus = gpus > std::numeric_limits<int>::max() ? 0 : gpus * plan.count_of(degree);
   }
   if (gpus > 0) made.gpus = fmt::format("{}", gpus);
+  if (const int length = plan.count_of("sequence_length"); length > 0) {
+    made.sequence_length = fmt::format("{}", length);
+  }
   if (const int batch = plan.count_of("global_batch"); batch > 0) {
     made.batch = fmt::format("{}", batch);
   }

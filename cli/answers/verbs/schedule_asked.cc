@@ -89,6 +89,15 @@ std::string letter_of(const std::string& plain) {
   return "";
 }
 
+// "-P" of "--ranks", which is the verb's own name for it.
+std::string letter_of(const OptionRow* row) {
+  if (row == nullptr) return "";
+  const auto letter = std::find_if(row->names.begin(), row->names.end(), [](const auto& name) {
+    return is_among({"-P", "-M", "-V"}, name);
+  });
+  return letter == row->names.end() ? "" : *letter;
+}
+
 bool names_schedules(const std::string& plain) {
   const std::vector<std::string> spellings = spellings_of(plain);
   return std::any_of(spellings.begin(), spellings.end(), [](const std::string& word) {
@@ -110,7 +119,9 @@ void take_option(const GivenOption& option, const OptionTable& table, Wanted& wa
   const std::size_t dashes = option.name.find_first_not_of('-');
   if (dashes == std::string::npos) return;
   const std::string plain = plain_word(option.name.substr(dashes));
-  const std::string letter = option.name.size() == 2 ? std::string(option.name) : letter_of(plain);
+  const OptionRow* row = row_named(table, option.name);
+  std::string letter = option.name.size() == 2 ? std::string(option.name) : letter_of(row);
+  if (letter.empty()) letter = letter_of(plain);
   const bool is_letter = is_among({"-P", "-M", "-V"}, letter);
   if (is_letter && is_size(option.value)) {
     wanted.sizes.insert(wanted.sizes.end(), {letter, option.value});
@@ -136,7 +147,6 @@ void take_option(const GivenOption& option, const OptionTable& table, Wanted& wa
     if (is_picture) wanted.options.insert(wanted.options.end(), {"-o", option.value});
     return;
   }
-  const OptionRow* row = row_named(table, option.name);
   if (row == nullptr || option.name == "--print") return;
   if (option.name == "--csv" && option.value.empty()) {  // a table of the figures
     wanted.options.insert(wanted.options.end(), {"--format", "csv"});
@@ -260,7 +270,9 @@ std::string schedule_asked(const Arguments& words, ScheduleView view) {
   wanted.is_drawn = wanted.is_drawn || view == ScheduleView::kPicture;
   if (wanted.names.empty() && view == ScheduleView::kBeside)
     wanted.names = {"gpipe", "1f1b", "zb-h1"};
-  if (wanted.names.empty()) wanted.names = {"1f1b"};
+  if (wanted.names.empty()) {
+    wanted.names = {is_among(wanted.sizes, "-V") ? "interleaved" : "1f1b"};
+  }
   add_examples(wanted);
   const bool has_list =
       std::any_of(wanted.sizes.begin(), wanted.sizes.end(),

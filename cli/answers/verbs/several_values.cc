@@ -35,8 +35,9 @@ std::string varied_key(const std::string& plain) {
   if (is_among(kAttention, plain)) return "attention";
   if (is_among(kKeys, plain)) return plain;
   const std::string key = key_called(plain);
-  if (key == "sequence-length") return key;
-  return is_among(kCounted, key) ? field_word(key) : "";
+  const bool is_length = key == "sequence-length";
+  if (!is_length && !is_among(kCounted, key)) return "";
+  return is_length ? "sequence-length" : field_word(key);
 }
 
 bool is_number_key(const std::string& key) {

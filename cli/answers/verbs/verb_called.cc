@@ -229,15 +229,6 @@ std::string put_for(std::string_view place, const Typed& typed) {
     const bool is_named = std::find(words.begin(), words.end(), "-o") != words.end();
     return whole_command("trace", words) + (is_named ? "" : " -o step.svg");
   }
-  if (place == "measuring") {
-    const bool is_said = std::any_of(typed.words.begin(), typed.words.end(), [](const auto& word) {
-      return word.starts_with("--measured");
-    });
-    Arguments words{first_or(typed.files.models, "config.json")};
-    words = with_taken("predict", std::move(words), typed.words);
-    if (!is_said) words.insert(words.end(), {"--measured", time_typed(typed.words)});
-    return whole_command("predict", words);
-  }
   if (place == "page") {
     std::string page = plain_word(typed.verb);
     std::replace(page.begin(), page.end(), '-', '_');

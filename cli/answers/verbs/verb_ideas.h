@@ -82,13 +82,15 @@ inline constexpr std::array kQuantities{
         "report {plan} -o report.html draws that; {explaining} says what limits it"},
     Idea{{"mfu", "hfu", "throughput", "tflops", "flops", "speed", "step-time", "steptime", "tps",
           "cost-model"},
-         "did you mean 'predict'? {measuring} tells step time, tokens/s and MFU of one layout, "
-         "yours in --layout, beside a step that was measured",
+         "did you mean 'predict'? {predicting} tells step time, tokens/s and MFU of one layout, "
+         "yours in --layout; with --measured {time} beside a step that was measured",
          "{simulating} replays it: step time and bubble; {explaining} tells tokens/s and MFU"},
     Idea{{"cost", "costs", "price", "prices", "pricing", "days", "duration", "spend", "usd", "bill",
           "eta", "dollars", "money"},
          "{planning} --tokens 2T --usd-per-gpu-hour 2.5 adds the days and the price of the "
-         "training; penstock import skypilot vms.csv puts a cloud's prices into a cluster file"},
+         "training; penstock import skypilot vms.csv puts a cloud's prices into a cluster file",
+         "{explaining}, with --tokens 2T and --usd-per-gpu-hour 2.5, gives the days and the price "
+         "of that plan"},
 };
 
 // Of things that people list: they outweigh a vague verb beside them ("show-gpus", "get clusters").
