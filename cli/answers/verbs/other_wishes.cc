@@ -93,7 +93,8 @@ void refuse_schedules_of_none(const std::string& verb, const Arguments& words,
   if (!is_among({"compare", "plan", "simulate", "schedule"}, verb) || !given.bare.empty()) return;
   bool is_named = false, is_counted = false;
   for (const GivenOption& option : given.options) {
-    is_named = is_named || is_schedule(option.value);
+    const bool is_name = verb != "schedule" || plain_name(option).find("schedule") == 0;
+    is_named = is_named || (is_name && is_schedule(option.value));
     is_counted = is_counted || key_called(plain_name(option)) == "M";
   }
   const std::string command =

@@ -123,13 +123,18 @@ void draw_as_svg(Arguments& words) {
   }
 }
 
-// "3.12s" of "--step-time 3.12s".
-std::string time_typed(const Arguments& words) {
+// "3.12s" of "--step-time 3.12s"; else empty.
+std::string time_in(const Arguments& words) {
   for (const std::string& word : words) {
     std::string value = word.substr(word.find('=') + 1);
     if (value.ends_with('s') && parse_duration(value)) return value;
   }
-  return "3.1s";
+  return "";
+}
+
+std::string time_typed(const Arguments& words) {
+  std::string time = time_in(words);
+  return time.empty() ? "3.1s" : time;
 }
 
 // "planning" as the whole command of `plan`, with the files and the options that were typed.
@@ -151,6 +156,16 @@ std::string command_in(std::string_view place, const Typed& typed) {
     return whole_command(row.verb, with_taken(row.verb, std::move(words), typed.words));
   }
   return "";
+}
+
+// With the step time that was typed, under whatever name.
+std::string command_of_measured(const Typed& typed) {
+  Arguments words =
+      with_taken("predict", {first_or(typed.files.models, "config.json")}, typed.words);
+  const std::string time = time_in(typed.words);
+  const bool is_said = value_of(words, {"--measured"}).has_value();
+  if (!time.empty() && !is_said) words.insert(words.end(), {"--measured", time});
+  return whole_command("predict", words);
 }
 
 // One GPU, whatever number was typed: others are not planned so.
@@ -229,6 +244,7 @@ std::string put_for(std::string_view place, const Typed& typed) {
     const bool is_named = std::find(words.begin(), words.end(), "-o") != words.end();
     return whole_command("trace", words) + (is_named ? "" : " -o step.svg");
   }
+  if (place == "measuring") return command_of_measured(typed);
   if (place == "page") {
     std::string page = plain_word(typed.verb);
     std::replace(page.begin(), page.end(), '-', '_');

@@ -82,7 +82,7 @@ inline constexpr std::array kQuantities{
         "report {plan} -o report.html draws that; {explaining} says what limits it"},
     Idea{{"mfu", "hfu", "throughput", "tflops", "flops", "speed", "step-time", "steptime", "tps",
           "cost-model"},
-         "did you mean 'predict'? {predicting} tells step time, tokens/s and MFU of one layout, "
+         "did you mean 'predict'? {measuring} tells step time, tokens/s and MFU of one layout, "
          "yours in --layout; with --measured {time} beside a step that was measured",
          "{simulating} replays it: step time and bubble; {explaining} tells tokens/s and MFU"},
     Idea{{"cost", "costs", "price", "prices", "pricing", "days", "duration", "spend", "usd", "bill",
