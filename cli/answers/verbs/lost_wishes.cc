@@ -24,6 +24,7 @@
 #include "cli/words/field_words.h"
 #include "cli/words/is_among.h"
 #include "cli/words/is_digits.h"
+#include "cli/words/is_like_gpu.h"
 #include "cli/words/parted_at_commas.h"
 #include "core/values/error.h"
 #include "report/words.h"
@@ -172,6 +173,39 @@ void refuse_fleets(const std::string& verb, const Arguments& words, const GivenW
       joined(names, " and "), joined(commands, "; then ")));
 }
 
+// "a100:8" of "--nodes a100:1,v100:1", and of "a100x8" as well, which names a node of 8; empty of
+// other texts.
+std::string gpus_of_nodes_in(const std::string& part) {
+  const std::size_t mark = part.find_last_of(":=*x");
+  if (mark == std::string::npos || !is_like_gpu(part.substr(0, mark))) return "";
+  const std::string count = part.substr(mark + 1);
+  constexpr std::size_t kMostDigits = 4;
+  if (!is_digits(count) || count.size() > kMostDigits) return "";
+  const DeviceFacts facts = device_facts(part.substr(0, mark));
+  const int nodes = std::stoi(count);
+  const bool is_size = part[mark] == 'x' && nodes == facts.per_node;
+  return fmt::format("{}:{}", facts.name, is_size ? nodes : nodes * facts.per_node);
+}
+
+// "plan config.json --nodes a100:1,v100:1": a cluster of both, which a file describes.
+void refuse_mixed_nodes(const std::string& verb, const Arguments& words, const GivenWords& given) {
+  if (given.bare.empty() || value_of(words, {"--cluster"})) return;
+  for (const GivenOption& option : given.options) {
+    if (plain_name(option) != "nodes") continue;
+    std::vector<std::string> types;
+    for (const std::string& part : parted_at_commas(option.value)) {
+      types.push_back(gpus_of_nodes_in(part));
+    }
+    if (types.size() < 2 || is_among(types, "")) return;
+    throw_bad_input(fmt::format(
+        "{}: nodes of several device types are a cluster file\nhelp: {} writes it, with so many "
+        "GPUs "
+        "of each; then {}",
+        option.name, command_of("devices", {joined(types, ","), "--cluster-out", "cluster.json"}),
+        whole_command(verb, with_instead(words, option, {"--cluster", "cluster.json"}))));
+  }
+}
+
 // "plan --from plan.json --gpus 24": the question of a plan, asked with other options.
 void refuse_plan_as_option(const OptionTable& table, const Arguments& words,
                            const GivenWords& given) {
@@ -256,6 +290,7 @@ void refuse_lost_wish(const OptionTable& table, const Arguments& words, const Gi
   refuse_plan_as_option(table, words, given);
   refuse_several_values(verb, words, given);
   if (verb != "plan" && verb != "compare") return;
+  refuse_mixed_nodes(verb, words, given);
   refuse_fleets(verb, words, given);
   refuse_price_of_machine(verb, words, given);
   refuse_limit_of_money(verb, words, given);

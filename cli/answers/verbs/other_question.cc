@@ -204,8 +204,9 @@ void refuse_range_of_lengths(const OptionTable& table, const Arguments& words) {
   if (least == 0 || most <= least) return;
   const std::int64_t mean = (least + most) / 2;
   Arguments command = with_taken("dynamic", {model}, with_instead(words, *range, {}));
-  command.insert(command.end(), {"--lengths", "data/lengths/flan-cot.csv", "--tokens-per-batch",
-                                 fmt::format("{}", batch * mean)});
+  constexpr const char* kShipped = "data/lengths/flan-cot.csv";
+  command.insert(command.end(), {"--lengths", is_there(kShipped) ? kShipped : "lengths.csv",
+                                 "--tokens-per-batch", fmt::format("{}", batch * mean)});
   refuse(fmt::format("{}: '{}' is a range, and one number belongs here", range->name, text),
          fmt::format("samples of different lengths are planned by {} (a file with a length a line, "
                      "yours in its place; {} samples of {} tokens, the middle of the range, are {} "

@@ -240,6 +240,7 @@ std::string put_for(std::string_view place, const Typed& typed) {
   }
   if (place == "drawing") {
     Arguments words = with_taken("trace", {first_or(typed.files.plans, "plan.json")}, typed.words);
+    std::replace(words.begin(), words.end(), std::string("--svg"), std::string("-o"));
     draw_as_svg(words);
     const bool is_named = std::find(words.begin(), words.end(), "-o") != words.end();
     return whole_command("trace", words) + (is_named ? "" : " -o step.svg");
