@@ -201,8 +201,7 @@ std::string help_for_many(const SurplusWord& surplus) {
   for (const std::string& word : surplus.left) own.erase(std::find(own.begin(), own.end(), word));
   return fmt::format(
       "one model is planned at a time; a cluster file follows --cluster: {}; models that share "
-      "GPUs "
-      "are a list of jobs (docs/multi.md has its keys, data/multi some to copy): {}",
+      "GPUs are a list of jobs (docs/multi.md has its keys, data/multi some to copy): {}",
       whole_command(surplus.verb(), own), command_of("multi", Arguments{"jobs.json"}));
 }
 

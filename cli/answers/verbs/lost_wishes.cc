@@ -199,8 +199,7 @@ void refuse_mixed_nodes(const std::string& verb, const Arguments& words, const G
     if (types.size() < 2 || is_among(types, "")) return;
     throw_bad_input(fmt::format(
         "{}: nodes of several device types are a cluster file\nhelp: {} writes it, with so many "
-        "GPUs "
-        "of each; then {}",
+        "GPUs of each; then {}",
         option.name, command_of("devices", {joined(types, ","), "--cluster-out", "cluster.json"}),
         whole_command(verb, with_instead(words, option, {"--cluster", "cluster.json"}))));
   }
