@@ -8,7 +8,7 @@ from mistake_rows import answered, folder_of_mistakes, rows
 
 
 def searches(command, exit_code):
-    return command.startswith("plan ") and exit_code < 2
+    return command.split()[0] in ("plan", "compare") and exit_code < 2
 
 
 def main():
