@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <utility>
 
 #include "cli/words/is_among.h"
 
@@ -54,6 +55,13 @@ Arguments with_instead(Arguments words, const GivenOption& option, const Argumen
   const auto at =
       words.erase(begin, begin + static_cast<std::ptrdiff_t>(option.end - option.begin));
   words.insert(at, instead.begin(), instead.end());
+  return words;
+}
+
+Arguments without(Arguments words, const std::vector<GivenOption>& options) {
+  for (auto option = options.rbegin(); option != options.rend(); ++option) {
+    words = with_instead(std::move(words), *option, {});
+  }
   return words;
 }
 

@@ -35,6 +35,9 @@ std::optional<std::string> value_of(const Arguments& words,
 // The words with others in the place of the option and its value.
 Arguments with_instead(Arguments words, const GivenOption& option, const Arguments& instead);
 
+// The words without these options and their values, which stand in their order.
+Arguments without(Arguments words, const std::vector<GivenOption>& options);
+
 // The row of the table that has the name, or null.
 const OptionRow* row_named(const OptionTable& table, std::string_view name);
 

@@ -36,18 +36,6 @@ bool has_ending(const std::string& path, std::initializer_list<std::string_view>
                      [&path](std::string_view end) { return path.ends_with(end); });
 }
 
-// Words without an option and its value.
-Arguments without(const Arguments& words, const std::vector<GivenOption>& options) {
-  Arguments out;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    const bool is_in = std::any_of(options.begin(), options.end(), [i](const GivenOption& each) {
-      return i >= each.begin && i < each.end;
-    });
-    if (!is_in) out.push_back(words[i]);
-  }
-  return out;
-}
-
 std::string model_in(const Arguments& words) {
   const Arguments models = typed_files(words).models;
   return models.empty() ? "" : models.front();

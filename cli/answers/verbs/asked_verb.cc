@@ -4,7 +4,6 @@
 #include <array>
 #include <charconv>
 #include <fstream>
-#include <sstream>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -20,20 +19,13 @@
 #include "cli/answers/verbs/verb_called.h"
 #include "cli/io/shell_word.h"
 #include "cli/words/field_words.h"
+#include "cli/words/has_part.h"
 #include "cli/words/is_among.h"
 #include "cli/words/is_digits.h"
 #include "cli/words/schedule_spelled.h"
 
 namespace penstock {
 namespace {
-
-bool has_part(const std::string& plain, std::initializer_list<std::string_view> wanted) {
-  std::istringstream parts(plain);
-  for (std::string part; std::getline(parts, part, '-');) {
-    if (is_among(wanted, part)) return true;
-  }
-  return false;
-}
 
 ScheduleView view_of(const std::string& plain) {
   if (has_part(plain, {"draw", "plot", "figure", "picture", "svg", "png", "gantt", "timeline",

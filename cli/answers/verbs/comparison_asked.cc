@@ -113,14 +113,6 @@ std::string varied_of_bound(const GivenOption& option) {
   return is_degree(key) && !list.empty() ? field_word(key) + '=' + list : "";
 }
 
-Arguments without(const Arguments& words, const std::vector<GivenOption>& options) {
-  Arguments out = words;
-  for (auto option = options.rbegin(); option != options.rend(); ++option) {
-    out = with_instead(std::move(out), *option, {});
-  }
-  return out;
-}
-
 }  // namespace
 
 std::string comparison_asked(const Arguments& words) {

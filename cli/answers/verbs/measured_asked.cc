@@ -23,20 +23,13 @@
 #include "cli/io/shell_word.h"
 #include "cli/verbs/verbs.h"
 #include "cli/words/field_words.h"
+#include "cli/words/has_part.h"
 #include "cli/words/is_among.h"
 #include "cli/words/measured_time.h"
 #include "core/values/error.h"
 
 namespace penstock {
 namespace {
-
-bool has_part(const std::string& plain, std::initializer_list<std::string_view> wanted) {
-  std::istringstream parts(plain);
-  for (std::string part; std::getline(parts, part, '-');) {
-    if (is_among(wanted, part)) return true;
-  }
-  return false;
-}
 
 // "observed-step-time", "actual-time", "iteration-time"; no bound, and none of a warm-up.
 bool names_step_time(const std::string& plain) {

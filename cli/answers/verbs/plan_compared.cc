@@ -22,6 +22,7 @@
 #include "cli/verbs/verbs.h"
 #include "cli/words/device_facts.h"
 #include "cli/words/field_words.h"
+#include "cli/words/has_part.h"
 #include "cli/words/is_among.h"
 #include "cli/words/is_digits.h"
 #include "cli/words/parted_at_commas.h"
@@ -164,14 +165,6 @@ GivenOption pair_in(const GivenOption& option) {
   pair.name = option.value.substr(0, equals);
   pair.value = option.value.substr(equals + 1);
   return pair;
-}
-
-bool has_part(const std::string& plain, std::initializer_list<std::string_view> wanted) {
-  std::istringstream parts(plain);
-  for (std::string part; std::getline(parts, part, '-');) {
-    if (is_among(wanted, part)) return true;
-  }
-  return false;
 }
 
 // "bandwidth=1,2"; nothing where the option varies nothing.

@@ -25,8 +25,8 @@ namespace {
 // What --vary calls it; empty of what takes a list itself, or is read by what knows its names
 // (schedules, GPUs and how many).
 std::string varied_key(const std::string& plain) {
-  constexpr std::array<std::string_view, 5> kKeys{"attention", "precision", "sharding", "network",
-                                                  "memory-limit"};
+  constexpr std::array<std::string_view, 6> kKeys{"attention", "precision", "sharding",
+                                                  "recompute", "network",   "memory-limit"};
   constexpr std::array<std::string_view, 5> kAttention{"attn", "attn-implementation",
                                                        "attention-implementation",
                                                        "attention-backend", "attn-backend"};
@@ -41,7 +41,8 @@ std::string varied_key(const std::string& plain) {
 }
 
 bool is_number_key(const std::string& key) {
-  return !is_among({"attention", "precision", "sharding", "network", "memory-limit"}, key);
+  return !is_among({"attention", "precision", "sharding", "recompute", "network", "memory-limit"},
+                   key);
 }
 
 // "4k" of a count as "4096"; other texts as they are.
@@ -95,11 +96,10 @@ void refuse_several_values(const std::string& verb, const Arguments& words,
   for (const GivenOption& option : given.options) {
     if (!may_vary(option)) continue;
     const Several several = several_of(varied_key(plain_name(option)), given);
-    if (several.values.size() < 2 || !are_counts(several)) continue;
-    Arguments rest = words;
-    for (auto each = several.options.rbegin(); each != several.options.rend(); ++each) {
-      rest = with_instead(std::move(rest), *each, {});
-    }
+    // Without the option a plan is searched among all modes.
+    const bool is_searched = verb == "plan" && several.key == "recompute";
+    if (several.values.size() < 2 || !are_counts(several) || is_searched) continue;
+    const Arguments rest = without(words, several.options);
     const std::string values = joined(several.values, ",");
     Arguments command =
         verb == "compare" ? rest : with_taken("compare", {given.bare.front()}, rest);
