@@ -142,16 +142,23 @@ RecomputeAsNeeded::Pass RecomputeAsNeeded::run(std::int64_t bottleneck) const {
   return pass;
 }
 
-// reach() without a bottleneck: the same ends are tried, and none is timed.
-int RecomputeAsNeeded::furthest(int stage, int first, int most) const {
+// reach() without a bottleneck: none is timed. `guess`: where it may end. Where a stage that grows
+// takes no less, it does not matter where the search begins.
+int RecomputeAsNeeded::furthest(int stage, int first, int most, int guess) const {
   int reached = most, beyond = most + 1;
   const auto can = [&](int end) {
     const bool fits = StageRoom(*this, stage, first, end).suffices_somehow();
     (fits ? reached : beyond) = end;
     return fits;
   };
-  for (int step = 1; reached > first && !can(reached); step *= 2) {
-    reached = std::max(first, reached - step);
+  if (memory_.is_monotone() && guess > first && guess < most && can(guess)) {
+    for (int step = 1; reached < most && can(std::min(most, guess + step)); step *= 2) {
+    }
+  } else {
+    reached = std::min(most, beyond - 1);
+    for (int step = 1; reached > first && !can(reached); step *= 2) {
+      reached = std::max(first, reached - step);
+    }
   }
   while (reached + 1 < beyond) can(reached + (beyond - reached) / 2);
   return reached;
@@ -160,10 +167,11 @@ int RecomputeAsNeeded::furthest(int stage, int first, int most) const {
 // As run() without a bottleneck says.
 bool RecomputeAsNeeded::fits_with_some_cuts() const {
   const int sections = memory_.sections();
-  int at = 0;
+  int at = 0, length = 0;  // of the stage before
   for (int stage = 0; stage < plan_.pipeline; ++stage) {
-    const int end = furthest(stage, at, sections - (plan_.pipeline - stage - 1));
+    const int end = furthest(stage, at, sections - (plan_.pipeline - stage - 1), at + length);
     if (end == at) return false;
+    length = end - at;
     at = end;
   }
   return at == sections;

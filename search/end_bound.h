@@ -8,15 +8,24 @@
 #include "core/values/plan.h"
 #include "costmodel/step_prices.h"
 #include "costmodel/transfer_prices.h"
+#include "search/recompute_as_needed.h"
 #include "search/section_sums.h"
 #include "simulator/held_counts.h"
 
 namespace penstock {
 
-// compute_bound() with the transfers behind every stage of full micro-batches (empty: not known)
-// and the end of the step. On one device type.
-Duration end_bound(const SectionSums& sums, const Plan& plan, BackwardKind backward,
-                   const HeldCounts& held, const ExecutorModel& executor, const FirstStageEnd& end,
-                   const std::vector<BoundaryTimes>& transfers);
+// What the wires of a plan say of its step: the end of it, and the transfers behind every stage of
+// full micro-batches (empty: not known).
+struct WiredTimes {
+  FirstStageEnd end;
+  std::vector<BoundaryTimes> transfers;
+};
+
+// compute_bound() with these as well. By the sums of every rank.
+Duration end_bound(const RankSums& sums, const Plan& plan, BackwardKind backward,
+                   const HeldCounts& held, const ExecutorModel& executor, const WiredTimes& wired);
+// The same of a plan in which some sections recompute, by its division.
+Duration end_bound(const RecomputeSums& sums, const Plan& divided, BackwardKind backward,
+                   const HeldCounts& held, const ExecutorModel& executor, const WiredTimes& wired);
 
 }  // namespace penstock

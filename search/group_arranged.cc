@@ -74,12 +74,13 @@ void GroupArranged::run(const ScheduleKind& kind, Plan& plan, const std::vector<
   }
 }
 
-// Before it is priced: by its compute and what its first stage does at the end of the step.
+// Before it is priced: by its compute, its transfers and what its first stage does at the end of
+// the step.
 bool GroupArranged::loses_at_its_end(const ScheduleKind& kind, const RankSums& sums,
                                      const Plan& plan) {
   if (!work_.request.bounds || facts_of(kind.rule).recomputes_early) return false;
-  const Duration bound = compute_bound(sums, plan, work_.backward, HeldCounts{},
-                                       work_.inputs.executor, work_.end_of(plan));
+  const Duration bound = end_bound(sums, plan, work_.backward, HeldCounts{}, work_.inputs.executor,
+                                   work_.wired_times_of(plan));
   return !work_.may_be_worth_arranging(bound);
 }
 

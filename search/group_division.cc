@@ -118,12 +118,11 @@ std::vector<GroupDivision::Divided> GroupDivision::divided(const Plan& plan,
     }
     auto sections = as_needed.sections(other.cuts);
     if (!sections) continue;
-    const Bytes fullest = as_needed.fullest(other.cuts, *sections);
-    const Bytes least_memory = fullest - as_needed.most_of_a_section();
+    const auto fullest = as_needed.fullest(other.cuts, *sections);
     other.recompute = mode.name;
     set_recompute_sections(other, std::move(*sections));
     const Duration bound = compute_bound(sums, other, backward, held, inputs_.executor);
-    plans.push_back({std::move(other), bound, fullest, least_memory});
+    plans.push_back({std::move(other), bound, fullest.now, fullest.with_one_more});
   }
   return plans;
 }
@@ -164,13 +163,13 @@ GroupDivision::Within GroupDivision::divided_within(const Plan& plan, const Stag
 }
 
 Duration GroupDivision::bound_of(const Plan& plan, const RankSums& kept, const HeldCounts& held,
-                                 const FirstStageEnd& end) {
+                                 const WiredTimes& wired) {
   const BackwardKind backward = find_schedule(plan.schedule)->backward;
   if (plan.recompute == "none") {
-    return compute_bound(kept, plan, backward, held, inputs_.executor, end);
+    return end_bound(kept, plan, backward, held, inputs_.executor, wired);
   }
   const RecomputeSums sums = sums_of(mode_of(plan.recompute), kept);
-  return compute_bound(sums, plan, backward, held, inputs_.executor, end);
+  return end_bound(sums, plan, backward, held, inputs_.executor, wired);
 }
 
 std::optional<Duration> GroupDivision::least(const SectionSums& kept, BackwardKind backward,

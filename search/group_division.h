@@ -14,6 +14,7 @@
 #include "search/best_plans.h"
 #include "search/candidates.h"
 #include "search/divided_tables.h"
+#include "search/end_bound.h"
 #include "search/evaluate.h"
 #include "search/group_prices.h"
 #include "search/memory.h"
@@ -46,8 +47,8 @@ class GroupDivision {
     Plan plan;         // fits; may use the mode in no section, or in all
     Duration bound{};  // by compute: with these cuts and what it holds it is no faster
     Bytes memory;      // of its fullest rank
-    // The same if what it holds was counted too low, so that one more section of the stage that
-    // holds most has to recompute.
+    // At least, if what it holds was counted too low, so that ranks must recompute one section
+    // more.
     Bytes least_memory;
   };
   // A plan of mode "none" for each of the modes: with cuts that suit, and as few sections that use
@@ -62,9 +63,9 @@ class GroupDivision {
   enum class Within { kNoneFits, kAllAreSlower, kMaybe };
   Within divided_within(const Plan& plan, const StageMemory& memory, const HeldCounts& held,
                         const RankSums& kept, const std::vector<int>& balanced, Duration slowest);
-  // What such a plan takes at least by compute; `held` may be empty.
+  // What such a plan takes at least by compute and what is known of its wires; `held` may be empty.
   Duration bound_of(const Plan& plan, const RankSums& kept, const HeldCounts& held,
-                    const FirstStageEnd& end = {});
+                    const WiredTimes& wired = {});
   // No such plan is faster, whatever its cuts; nothing when no mode has prices.
   std::optional<Duration> least(const SectionSums& kept, BackwardKind backward,
                                 const StashRoom& room);

@@ -31,17 +31,15 @@ bool GroupForms::try_as_needed(const ScheduleKind& kind, const Plan& plan,
     }
     return true;
   }
-  const auto forms = work_.division.divided(plan, memory, at_least, work_.prices.sums(), balanced);
+  auto forms = work_.division.divided(plan, memory, at_least, work_.prices.sums(), balanced);
   // With one stage per rank a form has the best cuts for mode "none", too.
   const bool keeps_all = (plan.chunks > 1 || forms.empty()) && may_fit(memory, plan);
   if (forms.empty() && !keeps_all) {
     reject_over_memory(plan, balanced, *as_balanced.why_not);
     return true;
   }
-  const bool matters = std::any_of(forms.begin(), forms.end(), [&](const auto& form) {
-    return work_.may_matter(form.bound, form.least_memory);
-  });
-  if (keeps_all || matters) {
+  const auto matters = [&](auto& form) { return least_may_matter(form, at_least); };
+  if (keeps_all || std::any_of(forms.begin(), forms.end(), matters)) {
     const auto exact = work_.exactly_held(plan, counts);
     try_forms(plan, balanced, *exact);
     return true;
@@ -164,6 +162,9 @@ void GroupForms::try_forms(Plan plan, const std::vector<int>& balanced, const He
     return;
   }
   work_.note_possible();
+  // The first to be replayed spares others their replays.
+  std::stable_sort(forms.begin(), forms.end(),
+                   [](const auto& a, const auto& b) { return a.bound < b.bound; });
   for (const Placement placement : work_.placements) {
     for (GroupDivision::Divided& form : forms) form.plan.placement = placement;
     try_one_of(forms, held);
@@ -191,11 +192,20 @@ void GroupForms::change_all_for_trainer(std::vector<GroupDivision::Divided>& for
 }
 
 // Before it is priced: by its compute and what its first stage does at the end of the step.
-bool GroupForms::loses_at_its_end(const GroupDivision::Divided& form, const HeldCounts& held) {
+bool GroupForms::loses_at_its_end(const Plan& form, const HeldCounts& held, Bytes memory) {
   if (!work_.request.bounds) return false;
   const Duration bound =
-      work_.division.bound_of(form.plan, work_.prices.sums(), held, work_.end_of(form.plan));
-  return !work_.may_matter(bound, form.memory);
+      work_.division.bound_of(form, work_.prices.sums(), held, work_.wired_times_of(form));
+  return !work_.may_matter(bound, memory);
+}
+
+// By counts that are too small, in any placement: exact ones of many ranks cost more than that.
+bool GroupForms::least_may_matter(GroupDivision::Divided& form, const HeldCounts& at_least) {
+  if (!work_.may_matter(form.bound, form.least_memory)) return false;
+  return std::any_of(work_.placements.begin(), work_.placements.end(), [&](Placement placement) {
+    form.plan.placement = placement;
+    return !loses_at_its_end(form.plan, at_least, form.least_memory);
+  });
 }
 
 // Of several forms of one candidate the fastest counts.
@@ -211,7 +221,7 @@ void GroupForms::try_one_of(const std::vector<GroupDivision::Divided>& forms,
   };
   for (const GroupDivision::Divided& form : forms) {
     const Plan& plan = form.plan;
-    if (!work_.may_matter(form.bound, form.memory) || loses_at_its_end(form, held)) {
+    if (!work_.may_matter(form.bound, form.memory) || loses_at_its_end(plan, held, form.memory)) {
       may_be_cut_better(plan);
       continue;
     }

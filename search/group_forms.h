@@ -35,7 +35,8 @@ class GroupForms {
     [[nodiscard]] const StagePricing& pricing() const { return own ? *own : *shared; }
   };
 
-  [[nodiscard]] bool loses_at_its_end(const GroupDivision::Divided& form, const HeldCounts& held);
+  [[nodiscard]] bool loses_at_its_end(const Plan& form, const HeldCounts& held, Bytes memory);
+  [[nodiscard]] bool least_may_matter(GroupDivision::Divided& form, const HeldCounts& at_least);
   [[nodiscard]] std::optional<bool> fits_but_is_too_slow(Plan plan, const StageMemory& memory,
                                                          const HeldCounts& at_least,
                                                          const std::vector<int>& balanced);

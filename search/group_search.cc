@@ -201,11 +201,7 @@ class GroupSearch {
   // Before it is priced: by its compute and what its first stage does at the end of the step.
   bool loses_at_its_end(const Plan& plan, const HeldCounts& held) {
     if (!work_.request.bounds || plan.is_mixed()) return false;
-    const auto wiring = work_.first_stage_of(plan);
-    const SectionSums& sums = work_.prices.sums()[0];
-    const Duration bound = end_bound(sums, plan, work_.backward, held, work_.inputs.executor,
-                                     first_stage_end(*work_.inputs.profile, *wiring, plan),
-                                     transfer_prices(*wiring, plan, sums.boundary));
+    const Duration bound = work_.by_wires(plan, held);
     if (work_.may_matter(bound, least_memory_)) return false;
     work_.add_contender(plan);
     ++work_.result.bounded;

@@ -86,12 +86,13 @@ Duration GroupWork::by_compute_of_form(const Plan& plan) {
 // Compute alone says little where links are slow, and contenders are too many to try all of them.
 Duration GroupWork::by_its_end(const Plan& plan) {
   if (plan.is_mixed() || last_rank_keeps(plan)) return {};
-  const auto wiring = first_stage_of(plan);
-  const FirstStageEnd end = first_stage_end(*inputs.profile, *wiring, plan);
-  if (recompute_is_divided(plan)) return division.bound_of(plan, prices.sums(), HeldCounts{}, end);
-  const SectionSums& sums = prices.sums()[0];
-  return end_bound(sums, plan, backward, HeldCounts{}, inputs.executor, end,
-                   transfer_prices(*wiring, plan, sums.boundary));
+  return by_wires(plan, HeldCounts{});
+}
+
+Duration GroupWork::by_wires(const Plan& plan, const HeldCounts& held) {
+  const WiredTimes wired = wired_times_of(plan);
+  if (recompute_is_divided(plan)) return division.bound_of(plan, prices.sums(), held, wired);
+  return end_bound(prices.sums(), plan, backward, held, inputs.executor, wired);
 }
 
 void GroupWork::add_contender(const Plan& plan) {
@@ -209,9 +210,11 @@ std::shared_ptr<const PlanWiring> GroupWork::first_stage_of(const Plan& plan) {
       [&] { return PlanWiring(*inputs.cluster, plan, WiredStages::kFirst); });
 }
 
-FirstStageEnd GroupWork::end_of(const Plan& plan) {
+WiredTimes GroupWork::wired_times_of(const Plan& plan) {
   if (plan.is_mixed()) return {};
-  return first_stage_end(*inputs.profile, *first_stage_of(plan), plan);
+  const auto wiring = first_stage_of(plan);
+  return {first_stage_end(*inputs.profile, *wiring, plan),
+          transfer_prices(*wiring, plan, prices.sums()[0].boundary)};
 }
 
 const StagePricing& GroupWork::pricing_of(const Plan& plan) {

@@ -62,8 +62,11 @@ struct GroupWork {
   [[nodiscard]] Duration by_compute(const Plan& plan) const;
   // Of mode "none", or divided.
   [[nodiscard]] Duration by_compute_of_form(const Plan& plan);
-  // And by what its first stage does at the end of the step; nothing where that is not known.
+  // And by its transfers and what its first stage does at the end of the step; nothing where that
+  // is not known.
   [[nodiscard]] Duration by_its_end(const Plan& plan);
+  // The same by what it holds, too; by compute alone where no more is known.
+  [[nodiscard]] Duration by_wires(const Plan& plan, const HeldCounts& held);
 
   [[nodiscard]] StageMemory memory_of(const Plan& plan, const HeldCounts& held) const;
   [[nodiscard]] StageMemory memory_of(const Plan& plan, const HeldCounts& held,
@@ -81,7 +84,7 @@ struct GroupWork {
   std::shared_ptr<const PlanWiring> wiring_of(const Plan& plan);
   // Of a plan with cuts; worked out before all of its stages are wired and priced.
   std::shared_ptr<const PlanWiring> first_stage_of(const Plan& plan);
-  FirstStageEnd end_of(const Plan& plan);
+  WiredTimes wired_times_of(const Plan& plan);
   // Of a plan whose sections all recompute as the group's, or all keep their activations. Kept for
   // the schedules that divide the model alike: stays as long as the group.
   const StagePricing& pricing_of(const Plan& plan);

@@ -295,7 +295,11 @@ void add_run(const SectionSums& sums, BackwardKind backward, int first, int end,
 }
 
 Duration bound_of_compute(std::vector<StageTimes> stages, const Plan& plan, const HeldCounts& held,
-                          const ExecutorModel& executor, const FirstStageEnd& end) {
+                          const ExecutorModel& executor, const WiredTimes& wired) {
+  for (std::size_t s = 0; s < wired.transfers.size(); ++s) {
+    stages[s].send = wired.transfers[s].there.count();
+    stages[s].send_back = wired.transfers[s].back.count();
+  }
   if (!has_short_micro_batch(plan)) {
     for (StageTimes& times : stages) {
       times.least_backward = times.backward;
@@ -305,41 +309,35 @@ Duration bound_of_compute(std::vector<StageTimes> stages, const Plan& plan, cons
   }
   Tail tail;
   tail.reduce.assign(stages.size(), 0);
-  tail.reduce.front() = end.reduce.count();
-  tail.after_norm = end.after_norm.count();
+  tail.reduce.front() = wired.end.reduce.count();
+  tail.after_norm = wired.end.after_norm.count();
   return bound_of(Bound(plan, std::move(stages), std::move(tail), held), executor);
 }
 
 }  // namespace
 
 Duration compute_bound(const RankSums& sums, const Plan& plan, BackwardKind backward,
-                       const HeldCounts& held, const ExecutorModel& executor,
-                       const FirstStageEnd& end) {
+                       const HeldCounts& held, const ExecutorModel& executor) {
+  return end_bound(sums, plan, backward, held, executor, {});
+}
+
+Duration end_bound(const RankSums& sums, const Plan& plan, BackwardKind backward,
+                   const HeldCounts& held, const ExecutorModel& executor, const WiredTimes& wired) {
   std::vector<StageTimes> stages(static_cast<std::size_t>(plan.stages()));
   for (int s = 0; s < plan.stages(); ++s) {
     add_run(sums[plan.rank_of(s)], backward, plan.first_section(s), plan.end_section(s),
             stages[static_cast<std::size_t>(s)]);
   }
-  return bound_of_compute(std::move(stages), plan, held, executor, end);
-}
-
-Duration end_bound(const SectionSums& sums, const Plan& plan, BackwardKind backward,
-                   const HeldCounts& held, const ExecutorModel& executor, const FirstStageEnd& end,
-                   const std::vector<BoundaryTimes>& transfers) {
-  std::vector<StageTimes> stages(static_cast<std::size_t>(plan.stages()));
-  for (std::size_t s = 0; s < stages.size(); ++s) {
-    const int stage = static_cast<int>(s);
-    add_run(sums, backward, plan.first_section(stage), plan.end_section(stage), stages[s]);
-    if (transfers.empty()) continue;
-    stages[s].send = transfers[s].there.count();
-    stages[s].send_back = transfers[s].back.count();
-  }
-  return bound_of_compute(std::move(stages), plan, held, executor, end);
+  return bound_of_compute(std::move(stages), plan, held, executor, wired);
 }
 
 Duration compute_bound(const RecomputeSums& sums, const Plan& divided, BackwardKind backward,
-                       const HeldCounts& held, const ExecutorModel& executor,
-                       const FirstStageEnd& end) {
+                       const HeldCounts& held, const ExecutorModel& executor) {
+  return end_bound(sums, divided, backward, held, executor, {});
+}
+
+Duration end_bound(const RecomputeSums& sums, const Plan& divided, BackwardKind backward,
+                   const HeldCounts& held, const ExecutorModel& executor, const WiredTimes& wired) {
   std::vector<StageTimes> stages(static_cast<std::size_t>(divided.stages()));
   for (int s = 0; s < divided.stages(); ++s) {
     StageTimes& times = stages[static_cast<std::size_t>(s)];
@@ -349,7 +347,7 @@ Duration compute_bound(const RecomputeSums& sums, const Plan& divided, BackwardK
     add_run(sums.recomputed[rank], backward, first, middle, times);
     add_run(sums.kept[rank], backward, middle, divided.end_section(s), times);
   }
-  return bound_of_compute(std::move(stages), divided, held, executor, end);
+  return bound_of_compute(std::move(stages), divided, held, executor, wired);
 }
 
 Duration least_behind_compute(const StagePrices& prices, const Plan& plan,

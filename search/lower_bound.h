@@ -8,23 +8,19 @@
 #include "core/values/executor_model.h"
 #include "core/values/plan.h"
 #include "core/values/stage_prices.h"
-#include "costmodel/step_prices.h"
 #include "search/recompute_as_needed.h"
 #include "search/section_sums.h"
 #include "simulator/held_counts.h"
 
 namespace penstock {
 
-// By compute alone, before transfers and reductions are priced; `held` may be empty. `end`: what is
-// known of the end of the step.
+// By compute alone, before transfers and reductions are priced; `held` may be empty.
 Duration compute_bound(const RankSums& sums, const Plan& plan, BackwardKind backward,
-                       const HeldCounts& held, const ExecutorModel& executor,
-                       const FirstStageEnd& end = {});
+                       const HeldCounts& held, const ExecutorModel& executor);
 
 // The same of a plan in which some sections recompute, by its division.
 Duration compute_bound(const RecomputeSums& sums, const Plan& divided, BackwardKind backward,
-                       const HeldCounts& held, const ExecutorModel& executor,
-                       const FirstStageEnd& end = {});
+                       const HeldCounts& held, const ExecutorModel& executor);
 
 // By everything that is priced. Sound for every executor model; with a schedule whose last rank
 // recomputes nothing (Varuna's) only if that is said, and not where a recompute may run while its

@@ -169,25 +169,53 @@ bool RecomputeAsNeeded::fits_somehow(const std::vector<int>& cuts) const {
                      [&](const Bundle& bundle) { return choose_most(bundle, cuts, counts); });
 }
 
-Bytes RecomputeAsNeeded::fullest(const std::vector<int>& cuts,
-                                 const std::vector<int>& counts) const {
-  Bytes fullest;
-  for (const std::size_t rank : ranks_) fullest = std::max(fullest, total(rank, cuts, counts));
+RecomputeAsNeeded::Fullest RecomputeAsNeeded::fullest(const std::vector<int>& cuts,
+                                                      const std::vector<int>& counts) const {
+  const Saved section = most_of_a_section();
+  Fullest fullest;
+  for (const std::size_t rank : ranks_) {
+    const Bytes now = total(rank, cuts, counts);
+    fullest.now = std::max(fullest.now, now);
+    if (now <= fullest.with_one_more) continue;
+    fullest.with_one_more = std::max(fullest.with_one_more,
+                                     now - Bytes{saved_by_one_more(rank, section, cuts, counts)});
+  }
   return fullest;
 }
 
-Bytes RecomputeAsNeeded::most_of_a_section() const {
-  std::int64_t most = 0;
-  std::int64_t held = 0;
-  for (std::size_t s = 0; s < held_.stages(); ++s) {
-    held = std::max<std::int64_t>(held, held_.most_stash(static_cast<int>(s)));
-  }
+RecomputeAsNeeded::Saved RecomputeAsNeeded::most_of_a_section() const {
   const SectionSums& kept = sums_.kept[0];
   const SectionSums& again = sums_.recomputed[0];
+  Saved most;
   for (int i = 0; i < kept.sections(); ++i) {
-    most = std::max(most, part(kept.stash, i, i + 1) - part(again.stash, i, i + 1));
+    most.stash = std::max(most.stash, part(kept.stash, i, i + 1) - part(again.stash, i, i + 1));
+    most.weight_stash = std::max(
+        most.weight_stash, part(kept.weight_stash, i, i + 1) - part(again.weight_stash, i, i + 1));
   }
-  return Bytes{held * most};
+  return most;
+}
+
+// Of the stage where it saves most; with one number for all stages, of each of them. A stage that
+// recomputes all of its sections has no more.
+std::int64_t RecomputeAsNeeded::saved_by_one_more(std::size_t rank, const Saved& section,
+                                                  const std::vector<int>& cuts,
+                                                  const std::vector<int>& counts) const {
+  const auto stages = held_.stages_of(rank);
+  std::int64_t most = 0;
+  std::int64_t sum = 0;
+  for (std::size_t c = 0; c < stages.size(); ++c) {
+    const std::size_t s = index(stages[c] % plan_.stages_per_copy());
+    if (counts[s] == cuts[s + 1] - cuts[s]) continue;
+    std::int64_t saved = 0;
+    for (std::size_t i = 0; i < held_.peaks(rank); ++i) {
+      const Held& held = held_.peak(rank, i)[c];
+      saved =
+          std::max(saved, held.stash * section.stash + held.weight_stash * section.weight_stash);
+    }
+    most = std::max(most, saved);
+    sum += saved;
+  }
+  return rule_ == RecomputeRule::kOneNumber ? sum : most;
 }
 
 // The counts of its stages are zero before: they stay so where that fits. Else the fewest sections

@@ -49,9 +49,12 @@ class RecomputeAsNeeded {
   // Whether sections() finds numbers under these cuts, without finding them.
   [[nodiscard]] bool fits_somehow(const std::vector<int>& cuts) const;
 
-  // What the fullest rank holds, and the most that a section saves there if it recomputes.
-  [[nodiscard]] Bytes fullest(const std::vector<int>& cuts, const std::vector<int>& counts) const;
-  [[nodiscard]] Bytes most_of_a_section() const;
+  // What the fullest rank holds; and what it holds at least if every rank has to recompute one
+  // section more, the one that saves most there.
+  struct Fullest {
+    Bytes now, with_one_more;
+  };
+  [[nodiscard]] Fullest fullest(const std::vector<int>& cuts, const std::vector<int>& counts) const;
 
   // One stage per rank: the cuts whose slowest stage, its recompute included, is fastest. Exact
   // where a stage that grows, at either end, gets no faster. Nothing when none fit. `kept`: the
@@ -100,6 +103,14 @@ class RecomputeAsNeeded {
   [[nodiscard]] std::optional<std::vector<int>> one_number(const std::vector<int>& cuts) const;
   [[nodiscard]] std::vector<int> counts_of_layers(const std::vector<int>& cuts, int layers) const;
   [[nodiscard]] bool is_changed(int section) const;
+  // Of a micro-batch: the most that any section saves if it recomputes.
+  struct Saved {
+    std::int64_t stash = 0, weight_stash = 0;
+  };
+  [[nodiscard]] Saved most_of_a_section() const;
+  [[nodiscard]] std::int64_t saved_by_one_more(std::size_t rank, const Saved& section,
+                                               const std::vector<int>& cuts,
+                                               const std::vector<int>& counts) const;
   // What the mode does not change counts as recomputed where all of the rest of its stage is.
   void round_up(const std::vector<int>& cuts, std::vector<int>& counts) const;
 
@@ -108,7 +119,7 @@ class RecomputeAsNeeded {
   [[nodiscard]] std::int64_t time(int stage, int first, int end) const;
   [[nodiscard]] Reach reach(int stage, int first, int most, std::int64_t bottleneck) const;
   [[nodiscard]] Pass run(std::int64_t bottleneck) const;
-  [[nodiscard]] int furthest(int stage, int first, int most) const;
+  [[nodiscard]] int furthest(int stage, int first, int most, int guess) const;
   [[nodiscard]] bool fits_with_some_cuts() const;
   [[nodiscard]] std::vector<int> earliest_cuts(std::int64_t bottleneck) const;
 

@@ -11,6 +11,7 @@
 #include "core/values/recompute_sections.h"
 #include "search/choose_cuts.h"
 #include "search/cut_replay.h"
+#include "search/end_bound.h"
 #include "search/lower_bound.h"
 #include "search/plan_program.h"
 #include "search/prepared_plan.h"
@@ -267,9 +268,26 @@ struct Division {
   RecomputeAsNeeded as_needed;
 };
 
+// A section more of one stage on every rank that has one.
+std::vector<int> one_more(Random& random, const Plan& plan, std::vector<int> counts) {
+  std::vector<std::vector<int>> may_grow(static_cast<std::size_t>(plan.pipeline));
+  for (int s = 0; s < plan.stages_per_copy(); ++s) {
+    const auto stage = static_cast<std::size_t>(s);
+    if (counts[stage] == plan.cuts[stage + 1] - plan.cuts[stage]) continue;
+    may_grow[static_cast<std::size_t>(plan.copies() > 1 ? 0 : plan.rank_of(s))].push_back(s);
+  }
+  for (const std::vector<int>& stages : may_grow) {
+    if (stages.empty()) continue;
+    const int one = random.between(0, static_cast<int>(stages.size()) - 1);
+    ++counts[static_cast<std::size_t>(stages[static_cast<std::size_t>(one)])];
+  }
+  return counts;
+}
+
 TEST_CASE("what is asked instead of dividing a plan agrees with its division") {
   Random random(75);
   int fit = 0;
+  int longer_by_wires = 0;
   for (int i = 0; i < testing::draws(100); ++i) {
     CAPTURE(i);
     const int chunks = 1 + i % 2;
@@ -288,12 +306,24 @@ TEST_CASE("what is asked instead of dividing a plan agrees with its division") {
     set_recompute_sections(divided, *sections);
     const EvaluatedPlan evaluated = evaluate(inputs, divided);
     REQUIRE_FALSE(evaluated.why_not);
-    CHECK(of.as_needed.fullest(plan.cuts, *sections) == evaluated.evaluation.peak_memory());
-    CHECK(compute_bound(of.sums, divided, of.again.kind->backward, of.held, inputs.executor) <=
-          evaluated.evaluation.step_time);
+    const auto fullest = of.as_needed.fullest(plan.cuts, *sections);
+    CHECK(fullest.now == evaluated.evaluation.peak_memory());
+    CHECK(of.as_needed.fullest(plan.cuts, one_more(random, plan, *sections)).now >=
+          fullest.with_one_more);
+    const BackwardKind backward = of.again.kind->backward;
+    const Duration computed = compute_bound(of.sums, divided, backward, of.held, inputs.executor);
+    const PlanWiring wiring(*inputs.cluster, divided, WiredStages::kFirst);
+    const WiredTimes wired{first_stage_end(*inputs.profile, wiring, divided),
+                           transfer_prices(wiring, divided, of.sums.kept[0].boundary)};
+    const Duration with_wires =
+        end_bound(of.sums, divided, backward, of.held, inputs.executor, wired);
+    CHECK(computed <= with_wires);
+    CHECK(with_wires <= evaluated.evaluation.step_time);
+    longer_by_wires += with_wires > computed ? 1 : 0;
     ++fit;
   }
   CHECK(fit > testing::least(20));
+  CHECK(longer_by_wires > testing::least(20));
 }
 
 TEST_CASE("the slowest stage of the best cuts is known before they are") {
