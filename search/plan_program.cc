@@ -136,10 +136,14 @@ std::string why_no_program(const Plan& plan) {
   if (kind->is_automatic() && plan.has_unequal_replicas()) {
     return plan.schedule + " is arranged for replicas that are alike, but these are unequal";
   }
+  const auto why_not = [&](const ReplicaLoad& load) {
+    return why_no_schedule(*kind, shape_of(plan, load.micro_batches));
+  };
+  // Mostly all have the same: asked for every candidate of a search.
+  const ReplicaLoad first = first_load(plan);
+  if (first.replicas == plan.data) return why_not(first);
   for (const ReplicaLoad& load : replica_loads(plan)) {
-    if (auto reason = why_no_schedule(*kind, shape_of(plan, load.micro_batches)); !reason.empty()) {
-      return reason;
-    }
+    if (auto reason = why_not(load); !reason.empty()) return reason;
   }
   return "";
 }
