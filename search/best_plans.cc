@@ -58,6 +58,11 @@ constexpr std::int64_t kLeastGainOfArranged = 64;
 // it, for so many stages times micro-batches in all.
 constexpr std::size_t kArrangedAtOnce = 4;
 constexpr std::int64_t kMostArranged = std::int64_t{1} << 17;
+// What a group knows ends at most so many groups that matter before it (group_queue.h). At first
+// most is learnt from the nearest ones: of 1,024 GPUs and 100 sections 1,656 plans are replayed
+// with 8, 1,878 with 16 and 3,077 with 64. Later little is found, and a group of many chunks may
+// take as long as a hundred others, which need not wait for it.
+constexpr std::size_t kBehindAtFirst = 8, kBehindLater = 64;
 // In larger spaces only those other numbers of replicas are tried that may be the fastest.
 constexpr std::int64_t kMostForFront = std::int64_t{1} << 20;
 
@@ -132,18 +137,18 @@ class Search {
   SearchResult run() {
     tally_.candidates = tally_.done = space_.candidates;
     for (const CandidateGroup& group : space_.groups) tally_.done -= group.candidates;
-    run_groups();
+    run_groups(kBehindAtFirst);
     if (tally_.complete && space_.devices.size() > 1) {
       take_mixed_groups();
-      run_groups();
+      run_groups(kBehindAtFirst);
     }
     if (tally_.complete && !request_.pins.data) {
       take_other_degrees();
-      run_groups();
+      run_groups(kBehindLater);
     }
     if (tally_.complete) {
       take_more_chunks();
-      run_groups();
+      run_groups(kBehindLater);
     }
     rank();
     explain();
@@ -163,9 +168,9 @@ class Search {
   // What seldom wins is left out to save time.
   [[nodiscard]] bool has_many_sizes() const { return request_.sizes.size() > 1; }
 
-  void run_groups() {
+  void run_groups(std::size_t furthest_behind) {
     if (is_book()) order_by_memory(inputs_, request_, tally_.incumbents, *shared_, space_);
-    GroupQueue(inputs_, request_, space_, *shared_, tally_, progress_).run();
+    GroupQueue(inputs_, request_, space_, *shared_, tally_, progress_, furthest_behind).run();
     if (tally_.complete) work_out_arranged();
     known_groups_.insert(known_groups_.end(), std::make_move_iterator(space_.groups.begin()),
                          std::make_move_iterator(space_.groups.end()));

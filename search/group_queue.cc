@@ -4,7 +4,8 @@
 // later results are there already or not; it waits for them otherwise. Results are merged in the
 // order of the groups. So which groups are skipped, what each replays and every count in the tally
 // follow from the question alone. The price is a wait at the start, where tasks are close together
-// because their finds prune most; the distance grows to kFurthestBehind, so that many threads work.
+// because their finds prune most; the distance grows as far as the round allows, so that many
+// threads work.
 #include "search/group_queue.h"
 
 #include <algorithm>
@@ -18,10 +19,8 @@ namespace {
 
 // How many tasks a task's knowledge lies behind it. The first wait for each other, since their
 // finds matter most to what follows; later ones leave room for many threads.
-constexpr std::size_t kFurthestBehind = 16;
-
-std::size_t behind(std::size_t task) {
-  return std::clamp<std::size_t>(task / 2, 2, kFurthestBehind);
+std::size_t behind(std::size_t task, std::size_t furthest) {
+  return std::clamp<std::size_t>(task / 2, 2, furthest);
 }
 
 // Of 190 random questions on 8 to 128 GPUs (tests/cli/pinned_plans.py) 1,024 of them gave the same
@@ -61,13 +60,14 @@ const std::vector<Contender>& Contenders::sorted() {
 
 GroupQueue::GroupQueue(const PlanInputs& inputs, const SearchRequest& request,
                        const SearchSpace& space, SearchShared& shared, SearchTally& tally,
-                       SearchProgress& progress)
+                       SearchProgress& progress, std::size_t furthest_behind)
     : inputs_(inputs),
       request_(request),
       space_(space),
       shared_(shared),
       tally_(tally),
-      progress_(progress) {
+      progress_(progress),
+      furthest_behind_(furthest_behind) {
   push_version(0);
 }
 
@@ -113,7 +113,8 @@ std::optional<GroupQueue::Task> GroupQueue::take() {
   const std::scoped_lock turn(turn_);  // which group is the next task follows from the one before
   std::unique_lock lock(mutex_);
   const std::size_t task = task_groups_.size();
-  const std::size_t known_to = task < behind(task) ? 0 : task_groups_[task - behind(task)] + 1;
+  const std::size_t distance = behind(task, furthest_behind_);
+  const std::size_t known_to = task < distance ? 0 : task_groups_[task - distance] + 1;
   handed_in_.wait(lock, [&] { return ended_ || merged_ >= known_to; });
   const auto known = version_of(known_to);
   skip_what_loses(known->incumbents);

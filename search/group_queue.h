@@ -63,8 +63,10 @@ struct SearchTally {
 
 class GroupQueue {
  public:
+  // `furthest_behind`: what a task knows ends at most so many tasks before it.
   GroupQueue(const PlanInputs& inputs, const SearchRequest& request, const SearchSpace& space,
-             SearchShared& shared, SearchTally& tally, SearchProgress& progress);
+             SearchShared& shared, SearchTally& tally, SearchProgress& progress,
+             std::size_t furthest_behind);
 
   void run();
 
@@ -102,6 +104,7 @@ class GroupQueue {
   SearchShared& shared_;
   SearchTally& tally_;
   SearchProgress& progress_;
+  const std::size_t furthest_behind_;
 
   std::mutex turn_;   // held by the thread that takes the next task
   std::mutex mutex_;  // for all below, and the tally
