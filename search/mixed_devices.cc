@@ -1,8 +1,9 @@
-// Enumerates, for every ordered choice of types, every number of ranks on each of them, with the T,
-// mode and b that all can use. That is many, so a mix is first held against bounds that need no
-// cuts: the work of all sections at the summed speed of the ranks, the way through the pipeline
-// with each section on its fastest type, and the filling of the ranks (mixed_fill.h). A bound
-// rounds down by a factor just below 1, for what doubles round.
+// Enumerates, for every ordered choice of types and the T, mode and b that all can use, every
+// number of ranks on each of them. Threads share out these choices; results are merged in their
+// order. That is many, so a mix is first held against bounds that need no cuts: the work of all
+// sections at the summed speed of the ranks, the way through the pipeline with each section on its
+// fastest type, and the filling of the ranks (mixed_fill.h). A bound rounds down by a factor just
+// below 1, for what doubles round.
 #include "search/mixed_devices.h"
 
 #include <algorithm>
@@ -10,6 +11,9 @@
 #include <map>
 #include <numeric>
 #include <tuple>
+#include <utility>
+
+#include "search/in_parallel.h"
 
 namespace penstock {
 namespace {
@@ -18,10 +22,11 @@ namespace {
 class MixedCosts {
  public:
   // `kept`: SearchKey::kept of the types.
-  MixedCosts(const std::vector<const SectionSums*>& types,
-             const std::vector<const SectionSums*>& kept)
-      : types_(types), kept_(kept), speeds_(types.size(), std::vector<double>(types.size(), 0.0)) {
-    const std::size_t sections = types[0]->mixed_work.size() - 1;
+  MixedCosts(std::vector<const SectionSums*> types, std::vector<const SectionSums*> kept)
+      : types_(std::move(types)),
+        kept_(std::move(kept)),
+        speeds_(types_.size(), std::vector<double>(types_.size(), 0.0)) {
+    const std::size_t sections = types_[0]->mixed_work.size() - 1;
     for (std::size_t i = 0; i < sections; ++i) add_section(i);
   }
 
@@ -86,23 +91,21 @@ class MixedCosts {
     path_ += least_path;
   }
 
-  const std::vector<const SectionSums*>& types_;
-  const std::vector<const SectionSums*>& kept_;
+  const std::vector<const SectionSums*> types_, kept_;
   // [reference][type]: how many times as fast as the reference at most, for one section.
   std::vector<std::vector<double>> speeds_;
   std::int64_t longest_ = 0, path_ = 0;
   double most_kept_ = 0.0;  // what a rank without recomputes saves, as a multiple of what it does
 };
 
-class MixedEnumeration {
+// Device types in an order, and a key with the same T, recompute mode and b on each of them.
+struct MixedKeys {
+  std::vector<int> types, keys;  // indices into SearchSpace::devices and keys
+};
+
+class MixedKeyChoices {
  public:
-  MixedEnumeration(const PlanInputs& inputs, const SearchRequest& request, const SearchSpace& space,
-                   const Incumbents& known)
-      : inputs_(inputs),
-        request_(request),
-        space_(space),
-        known_(known),
-        sections_(static_cast<int>(inputs.profile->sections.size())) {
+  explicit MixedKeyChoices(const SearchSpace& space) : devices_(space.devices.size()) {
     for (std::size_t k = 0; k < space.keys.size(); ++k) {
       const SearchKey& key = space.keys[k];
       // Mixed plans divide neither sequences nor experts.
@@ -112,28 +115,20 @@ class MixedEnumeration {
       }
       usable_[{key.device, key.tensor, key.recompute, key.micro_batch_size}] = static_cast<int>(k);
     }
-    schedules_.reserve(static_cast<std::size_t>(sections_) + 1);
-    for (int p = 0; p <= sections_; ++p) {
-      schedules_.push_back(p < 2 ? 0 : schedule_choices(request, sections_, p).size());
-    }
   }
 
-  MixedGroups run() {
-    for (std::size_t types = 2; types <= std::min(kMostTypesInOnePlan, space_.devices.size());
-         ++types) {
+  std::vector<MixedKeys> all() {
+    for (std::size_t types = 2; types <= std::min(kMostTypesInOnePlan, devices_); ++types) {
       add_orders(types);
     }
-    std::stable_sort(
-        result_.groups.begin(), result_.groups.end(),
-        [](const CandidateGroup& a, const CandidateGroup& b) { return a.bound < b.bound; });
-    return std::move(result_);
+    return std::move(choices_);
   }
 
  private:
   // Every ordered choice of so many types.
   void add_orders(std::size_t types) {
     if (chosen_.size() == types) return add_keys();
-    for (int device = 0; device < static_cast<int>(space_.devices.size()); ++device) {
+    for (int device = 0; device < static_cast<int>(devices_); ++device) {
       if (std::find(chosen_.begin(), chosen_.end(), device) != chosen_.end()) continue;
       chosen_.push_back(device);
       add_orders(types);
@@ -145,127 +140,211 @@ class MixedEnumeration {
   void add_keys() {
     for (const auto& [of_first, key] : usable_) {
       if (std::get<0>(of_first) != chosen_[0]) continue;
-      keys_ = {key};
+      std::vector<int> keys = {key};
       for (std::size_t t = 1; t < chosen_.size(); ++t) {
         auto of_other = of_first;
         std::get<0>(of_other) = chosen_[t];
         if (const auto found = usable_.find(of_other); found != usable_.end()) {
-          keys_.push_back(found->second);
+          keys.push_back(found->second);
         }
       }
-      if (keys_.size() == chosen_.size()) add_ranks();
+      if (keys.size() == chosen_.size()) choices_.push_back({chosen_, std::move(keys)});
     }
   }
 
-  // Every number of ranks on every type.
-  void add_ranks() {
-    std::vector<const SectionSums*> sums, kept;
-    sums.reserve(keys_.size());
-    kept.reserve(keys_.size());
-    for (const int key : keys_) {
-      sums.push_back(&key_of(key).sums);
-      kept.push_back(key_of(key).kept.get());
-    }
-    const MixedCosts costs(sums, kept);
-    ranks_.assign(keys_.size(), 1);
-    extend(costs, 0);
+  const std::size_t devices_;
+  std::map<std::tuple<int, int, std::string, int>, int> usable_;  // (device, T, mode, b): key
+  std::vector<int> chosen_;
+  std::vector<MixedKeys> choices_;
+};
+
+// What every task of an enumeration asks for.
+struct MixedQuestion {
+  const PlanInputs& inputs;
+  const SearchRequest& request;
+  const SearchSpace& space;
+  const Incumbents& known;
+  int sections = 0;
+  std::vector<std::size_t> schedules;  // by P: how many choices
+};
+
+// The groups of one choice of keys: every number of ranks on every type, and of replicas.
+class MixedRanks {
+ public:
+  MixedRanks(const MixedQuestion& question, const MixedKeys& choice)
+      : question_(question),
+        request_(question.request),
+        choice_(choice),
+        key_(key_of(choice.keys.front())),
+        costs_(sums_of(choice), kept_of(choice)),
+        ranks_(choice.keys.size(), 1) {}
+
+  MixedGroups run() {
+    extend(0);
+    return std::move(result_);
   }
-  void extend(const MixedCosts& costs, std::size_t type) {
-    if (type == keys_.size()) return add_replicas(costs);
-    const int tensor = key_of(keys_[0]).tensor;
-    for (ranks_[type] = 1; ranks_[type] * tensor <= devices_of(type); ++ranks_[type]) {
+
+ private:
+  [[nodiscard]] std::vector<const SectionSums*> sums_of(const MixedKeys& choice) const {
+    std::vector<const SectionSums*> sums;
+    for (const int key : choice.keys) sums.push_back(&key_of(key).sums);
+    return sums;
+  }
+  [[nodiscard]] std::vector<const SectionSums*> kept_of(const MixedKeys& choice) const {
+    std::vector<const SectionSums*> kept;
+    for (const int key : choice.keys) kept.push_back(key_of(key).kept.get());
+    return kept;
+  }
+
+  // Every number of ranks on every type from this one on.
+  void extend(std::size_t type) {
+    if (type == ranks_.size()) return add_replicas();
+    for (ranks_[type] = 1; ranks_[type] * key_.tensor <= devices_of(type); ++ranks_[type]) {
       const int so_far = std::accumulate(ranks_.begin(),
                                          ranks_.begin() + static_cast<std::ptrdiff_t>(type) + 1, 0);
-      const int pipeline = so_far + static_cast<int>(keys_.size() - type) - 1;  // at least
-      if (pipeline > sections_ || pipeline * tensor > request_.gpus) break;
-      extend(costs, type + 1);
+      const int pipeline = so_far + static_cast<int>(ranks_.size() - type) - 1;  // at least
+      if (pipeline > question_.sections || pipeline * key_.tensor > request_.gpus) break;
+      extend(type + 1);
     }
     ranks_[type] = 1;
   }
 
-  void add_replicas(const MixedCosts& costs) {
+  void add_replicas() {
     const int pipeline = std::accumulate(ranks_.begin(), ranks_.end(), 0);
     if (request_.pins.pipeline.value_or(pipeline) != pipeline) return;
-    const int tensor = key_of(keys_[0]).tensor;
     int most = std::numeric_limits<int>::max();
     for (std::size_t t = 0; t < ranks_.size(); ++t) {
-      most = std::min(most, devices_of(t) / (ranks_[t] * tensor));
+      most = std::min(most, devices_of(t) / (ranks_[t] * key_.tensor));
     }
-    const int replica = pipeline * tensor;
+    const int replica = pipeline * key_.tensor;
     for (const int data :
          data_degrees(request_, std::min(request_.gpus, most * replica), replica)) {
-      add_group(costs, pipeline, data);
+      add_group(pipeline, data);
     }
   }
 
-  void add_group(const MixedCosts& costs, int pipeline, int data) {
-    CandidateGroup group;
-    group.key = keys_[0];
-    group.pipeline = pipeline;
-    group.data = data;
-    group.candidates =
-        candidates_of(request_, key_of(group.key), schedules_[static_cast<std::size_t>(pipeline)],
-                      sharding_choices(request_, pipeline, data).size(), pipeline, data);
-    const SearchKey& key = key_of(group.key);
-    const int b = key.micro_batch_size;
+  void add_group(int pipeline, int data) {
+    const OfGrid& grid = of_grid(pipeline, data);
+    const int b = key_.micro_batch_size;
     const int samples = (request_.global_batch + data - 1) / data;
-    if (group.candidates == 0 || (samples < b && !request_.pins.micro_batch_size)) return;
-    result_.candidates += group.candidates;
+    if (grid.candidates == 0 || (samples < b && !request_.pins.micro_batch_size)) return;
+    result_.candidates += grid.candidates;
     const std::int64_t full = samples / b;
     // As on one type (candidates.cc); with two copies of the weights each takes half.
-    const std::int64_t work = std::max(costs.mean(ranks_), costs.longest_section() / 2);
-    group.bound = Duration{std::max(full * work, full > 0 ? costs.path() : 0)};
-    group.devices = pipeline * data * key.tensor;
-    const Bytes state = least_state(inputs_, request_, key, pipeline, data);
+    const std::int64_t work = std::max(costs_.mean(ranks_), costs_.longest_section() / 2);
+    CandidateGroup group;
+    group.key = choice_.keys.front();
+    group.pipeline = pipeline;
+    group.data = data;
+    group.candidates = grid.candidates;
+    group.bound = Duration{std::max(full * work, full > 0 ? costs_.path() : 0)};
+    group.devices = pipeline * data * key_.tensor;
     Bytes room, reserve = device(0).reserve;
     for (std::size_t t = 0; t < ranks_.size(); ++t) {
       room += (device(t).device.memory - device(t).reserve) * std::int64_t{ranks_[t]};
       reserve = std::min(reserve, device(t).reserve);
     }
-    group.least_memory = Bytes{state.count / pipeline} + reserve;
+    group.least_memory = Bytes{grid.state.count / pipeline} + reserve;
+    const bool fits = grid.state <= room;
+    if (fits && request_.bounds &&
+        !question_.known.may_matter(group.bound, group.devices, group.least_memory)) {
+      result_.bounded += group.candidates;
+      return;
+    }
     group.mixed.reserve(ranks_.size());
-    for (std::size_t t = 0; t < ranks_.size(); ++t) group.mixed.push_back({keys_[t], ranks_[t]});
-    if (state > room) {
-      const Bytes over{(state - room).count / pipeline};
+    for (std::size_t t = 0; t < ranks_.size(); ++t) {
+      group.mixed.push_back({choice_.keys[t], ranks_[t]});
+    }
+    if (!fits) {
+      const Bytes over{(grid.state - room).count / pipeline};
       result_.rejected.add({"parameters, gradients and optimizer state alone over memory",
                             group.candidates, over, over, ""},
-                           group.candidates, plan_of(space_, request_, group));
-    } else if (request_.bounds &&
-               !known_.may_matter(group.bound, group.devices, group.least_memory)) {
-      result_.bounded += group.candidates;
-    } else {
-      group.replay_size = std::int64_t{pipeline} * ((samples + b - 1) / b);
-      result_.groups.push_back(std::move(group));
+                           group.candidates, plan_of(question_.space, request_, group));
+      return;
     }
+    group.replay_size = std::int64_t{pipeline} * ((samples + b - 1) / b);
+    result_.groups.push_back(std::move(group));
+  }
+
+  // What groups of one P and D have in common, however their ranks are spread over the types.
+  struct OfGrid {
+    std::int64_t candidates = 0;
+    Bytes state;
+  };
+  const OfGrid& of_grid(int pipeline, int data) {
+    const auto [known, is_new] = grids_.try_emplace({pipeline, data});
+    if (!is_new) return known->second;
+    known->second.candidates =
+        candidates_of(request_, key_, question_.schedules[static_cast<std::size_t>(pipeline)],
+                      sharding_choices(request_, pipeline, data).size(), pipeline, data);
+    known->second.state = least_state(question_.inputs, request_, key_, pipeline, data);
+    return known->second;
   }
 
   [[nodiscard]] const SearchKey& key_of(int key) const {
-    return space_.keys[static_cast<std::size_t>(key)];
+    return question_.space.keys[static_cast<std::size_t>(key)];
   }
   [[nodiscard]] const DeviceCluster& device(std::size_t type) const {
-    return space_.devices[static_cast<std::size_t>(chosen_[type])];
+    return question_.space.devices[static_cast<std::size_t>(choice_.types[type])];
   }
   [[nodiscard]] int devices_of(std::size_t type) const {
     return std::min(request_.gpus, device(type).devices);
   }
 
-  const PlanInputs& inputs_;
+  const MixedQuestion& question_;
   const SearchRequest& request_;
-  const SearchSpace& space_;
-  const Incumbents& known_;
-  int sections_;
-  std::map<std::tuple<int, int, std::string, int>, int> usable_;  // (device, T, mode, b): key
-  std::vector<std::size_t> schedules_;                            // by P: how many choices
-  // The mix at hand.
-  std::vector<int> chosen_, keys_, ranks_;
+  const MixedKeys& choice_;
+  const SearchKey& key_;  // of the first type; all have its T, mode and b
+  const MixedCosts costs_;
+  std::vector<int> ranks_;  // on each type: the mix at hand
+  std::map<std::pair<int, int>, OfGrid> grids_;
   MixedGroups result_;
 };
+
+MixedQuestion question_of(const PlanInputs& inputs, const SearchRequest& request,
+                          const SearchSpace& space, const Incumbents& known) {
+  MixedQuestion question{
+      inputs, request, space, known, static_cast<int>(inputs.profile->sections.size()), {}};
+  question.schedules.reserve(static_cast<std::size_t>(question.sections) + 1);
+  for (int p = 0; p <= question.sections; ++p) {
+    question.schedules.push_back(p < 2 ? 0
+                                       : schedule_choices(request, question.sections, p).size());
+  }
+  return question;
+}
+
+// By bound; to move a group costs more than to compare two.
+std::vector<CandidateGroup> in_order(std::vector<MixedGroups>& parts) {
+  std::vector<CandidateGroup*> order;
+  for (MixedGroups& part : parts) {
+    for (CandidateGroup& group : part.groups) order.push_back(&group);
+  }
+  std::stable_sort(
+      order.begin(), order.end(),
+      [](const CandidateGroup* a, const CandidateGroup* b) { return a->bound < b->bound; });
+  std::vector<CandidateGroup> groups;
+  groups.reserve(order.size());
+  for (CandidateGroup* group : order) groups.push_back(std::move(*group));
+  return groups;
+}
 
 }  // namespace
 
 MixedGroups enumerate_mixed(const PlanInputs& inputs, const SearchRequest& request,
                             const SearchSpace& space, const Incumbents& known) {
-  return MixedEnumeration(inputs, request, space, known).run();
+  const MixedQuestion question = question_of(inputs, request, space, known);
+  const std::vector<MixedKeys> choices = MixedKeyChoices(space).all();
+  std::vector<MixedGroups> parts(choices.size());
+  in_parallel(request.threads, parts.size(),
+              [&](std::size_t i) { parts[i] = MixedRanks(question, choices[i]).run(); });
+  MixedGroups all;
+  all.groups = in_order(parts);
+  for (const MixedGroups& part : parts) {
+    all.candidates += part.candidates;
+    all.bounded += part.bounded;
+    all.rejected.merge(part.rejected);
+  }
+  return all;
 }
 
 }  // namespace penstock
