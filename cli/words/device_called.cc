@@ -100,6 +100,15 @@ std::optional<CountedDevice> counted_device(std::string_view plain,
   return CountedDevice{std::move(device), count};
 }
 
+// "h100:8,a100:8" of "h100,a100".
+std::string node_of_each(const std::string& names) {
+  std::string counted;
+  for (const std::string& name : parse_list("--device", names)) {
+    counted += fmt::format("{}{}:8", counted.empty() ? "" : ",", name);
+  }
+  return counted;
+}
+
 // "8xH100", "H100:8" and "h100,a100": more than one device.
 void refuse_several(const std::string& name, const std::vector<std::string>& known) {
   const std::string plain = without_maker(name);
@@ -113,8 +122,10 @@ void refuse_several(const std::string& name, const std::vector<std::string>& kno
   if (name.find(',') != std::string::npos) {
     bad_option("--device", fmt::format("'{}' names several", name),
                fmt::format("penstock compare --vary device={} plans for each of them; GPUs of "
-                           "several types at once are a cluster file: --cluster FILE",
-                           name));
+                           "several types at once are a cluster file: penstock devices {} "
+                           "--cluster-out mixed.json writes one; then give --cluster mixed.json "
+                           "in place of --device",
+                           name, node_of_each(name)));
   }
   if (const auto counted = counted_device(plain, known)) {
     bad_option(
@@ -427,16 +438,6 @@ void refuse_counted_device(const std::string& name) {
 
 std::string gpu_of_machine(const std::string& name) {
   return std::string(machine_device(without_maker(name)));
-}
-
-DeviceFacts device_facts(const std::string& name) {
-  constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
-  try {
-    const DeviceSheet sheet = sheet_of(name);
-    return {sheet.name, sheet.node.devices, static_cast<double>(sheet.memory.count) / kGib};
-  } catch (const Error&) {
-    return {name};
-  }
 }
 
 }  // namespace penstock
