@@ -25,6 +25,7 @@
 #include "cli/reports/large_plans.h"
 #include "cli/reports/layers_by_stage.h"
 #include "cli/reports/remarks_on_layout.h"
+#include "cli/reports/remarks_on_question.h"
 #include "cli/verbs/verbs.h"
 #include "cli/words/measured_time.h"
 #include "cli/words/parse.h"
@@ -45,6 +46,7 @@
 #include "search/evaluate.h"
 #include "search/rolled_program.h"
 #include "simulator/schedules/schedules.h"
+#include "studies/contradictions.h"
 #include "studies/mirror_cost.h"
 #include "studies/model_flops.h"
 
@@ -158,14 +160,15 @@ std::string why_no_tensor(const Question& question, int tensor, const std::vecto
     return fmt::format("TP = {} does not divide the {} attention heads of {}", tensor, heads,
                        question.profile.value.name);
   }
-  return fmt::format("TP = {}: {} has times for TP = {} only", tensor, question.profile.value.name,
-                     fmt::join(degrees, ", "));
+  return fmt::format("TP = {}: {} has times for TP = {} only{}", tensor,
+                     question.profile.value.name, fmt::join(degrees, ", "),
+                     tensor_reason(question, tensor));
 }
 
 // The nearest that can be instead.
 std::string help_for_tensor(const Question& question, int tensor) {
   const int heads = heads_of(question);
-  if (heads == 0 || heads % tensor == 0) return "write one of these: TP lies within a node";
+  if (heads == 0 || heads % tensor == 0) return "write one of these";
   int below = tensor, above = tensor;
   while (heads % below != 0) --below;
   while (above < heads && heads % above != 0) ++above;
@@ -492,6 +495,7 @@ Answer run_predict(const Arguments& arguments, Screen screen) {
   Answer answer = report_answer(report, exit);
   const bool is_estimated = asked.question.estimated.has_value();
   answer.remark =
+      remark_of_alike(asked.question) +
       remarks_on_layout(given, layout, asked.plan, asked.question.profile.value, is_estimated);
   return answer;
 }
