@@ -108,7 +108,7 @@ std::unique_ptr<CloudNotices> notices_of(const ListenOptions& given) {
 
 Answer run_listen(const Arguments& arguments, Screen screen) {
   ListenOptions given;
-  Options options("listen JOB --cloud NAME [OPTIONS]",
+  Options options("listen JOB --cloud NAME --machine NAME [OPTIONS]",
                   "Runs on a cloud machine: asks the cloud's metadata service whether the machine "
                   "will be taken away, and tells the manager of the job. Prints every notice on "
                   "stderr, and runs until a signal ends it.",

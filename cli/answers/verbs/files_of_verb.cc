@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/answers/commands/given_options.h"
 #include "cli/answers/commands/whole_command.h"
 #include "cli/answers/files/typed_files.h"
 #include "cli/answers/verbs/able_verbs.h"
@@ -55,7 +56,8 @@ PartedWords parted_words(std::string_view maker, std::string_view verb, const Ar
 }
 
 // "--to torchtitan", "--format deepspeed" ask for a plan that it can run.
-std::string help_for_exported_model(const Arguments& arguments, const Arguments& making) {
+std::string help_for_exported_model(std::string_view maker, const Arguments& arguments,
+                                    const Arguments& making) {
   const std::string asked = trainer_asked(arguments);
   const std::string trainer = asked.empty() ? "megatron" : asked;
   Arguments words{arguments[0]};
@@ -72,8 +74,7 @@ std::string help_for_exported_model(const Arguments& arguments, const Arguments&
   }
   const std::string name = trainer.substr(0, trainer.find('@'));
   const std::string planned = name == "megatron-bridge" ? "megatron" : trainer;
-  return fmt::format("make a plan from it: {}{} -o plan.json; then {}",
-                     whole_command("plan", words),
+  return fmt::format("make a plan from it: {}{} -o plan.json; then {}", whole_command(maker, words),
                      find_trainer(planned) == nullptr ? "" : " --for " + planned,
                      command_of_export("plan.json", trainer, arguments));
 }
@@ -230,8 +231,9 @@ std::string help_for_files(std::string_view verb, const Arguments& arguments) {
 }
 
 std::string help_for_plan_first(std::string_view verb, const Arguments& arguments) {
-  // What ran has a layout, which nobody looks for.
-  const std::string_view maker = verb == "validate" ? "predict" : "plan";
+  // What ran has a layout, which nobody looks for, and one that was typed is predicted as it is.
+  const bool has_layout = value_of(arguments, {"--layout"}).has_value();
+  const std::string_view maker = verb == "validate" || has_layout ? "predict" : "plan";
   const PartedWords parted = parted_words(maker, verb, arguments);
   if (verb == "train" && role_of(arguments[0]) == FileRole::kModel) {
     Arguments model{arguments[0]};
@@ -240,9 +242,9 @@ std::string help_for_plan_first(std::string_view verb, const Arguments& argument
         "hand it to a trainer: {} --for megatron -o plan.json; then penstock export plan.json --to "
         "megatron -o job writes the files that start it; penstock train itself runs plans from a "
         "profile: penstock profile {} --device cpu -o profile.json measures one (docs/training.md)",
-        whole_command("plan", model), shell_word(arguments[0]));
+        whole_command(maker, model), shell_word(arguments[0]));
   }
-  if (verb == "export") return help_for_exported_model(arguments, parted.making);
+  if (verb == "export") return help_for_exported_model(maker, arguments, parted.making);
   const std::string plan = plan_written(verb, arguments);
   Arguments making{arguments[0]}, asked{plan};
   making.insert(making.end(), parted.making.begin(), parted.making.end());

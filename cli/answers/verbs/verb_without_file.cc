@@ -7,14 +7,18 @@
 #include <fmt/format.h>
 
 #include "cli/answers/commands/given_options.h"
+#include "cli/answers/commands/plain_name.h"
 #include "cli/answers/commands/whole_command.h"
 #include "cli/answers/files/plan_as_model.h"
 #include "cli/answers/files/typed_files.h"
 #include "cli/answers/verbs/asked_of_search.h"
+#include "cli/answers/verbs/plan_made.h"
 #include "cli/io/shell_word.h"
 #include "cli/options/options_entry.h"
 #include "cli/verbs/verbs.h"
 #include "cli/words/field_words.h"
+#include "cli/words/has_part.h"
+#include "cli/words/is_digits.h"
 #include "core/values/error.h"
 #include "trainers/flag_names.h"
 
@@ -81,6 +85,17 @@ std::string range_in(Arguments& words, std::string_view thing) {
   return least + ".." + most;
 }
 
+// "64" as "8..64:8", the nodes that come and go, "60" as "8..60" and "8" as "1..8": a recording has
+// any number up to it.
+std::string up_to(const std::string& gpus) {
+  constexpr std::size_t kFewDigits = 1;
+  constexpr int kPerNode = 8;
+  if (!is_digits(gpus) || gpus == "1") return gpus;
+  if (gpus.size() <= kFewDigits) return "1.." + gpus;
+  const bool are_nodes = gpus.size() < kPerNode && std::stoi(gpus) % kPerNode == 0;
+  return "8.." + gpus + (are_nodes ? ":8" : "");
+}
+
 // The book that is asked for; its model comes first.
 std::string command_of_book(Arguments words) {
   const TypedFiles files = typed_files(words);
@@ -99,8 +114,10 @@ std::string command_of_book(Arguments words) {
     if (is_other && book.end() - at > 1) book.erase(at, at + 2);
   }
   if (!range.empty()) book.insert(book.end(), {option, range});
+  const auto gpus = std::find(book.begin(), book.end(), "--gpus");
+  if (book.end() - gpus > 1) *(gpus + 1) = up_to(*(gpus + 1));
   if (range.empty() && !has("--gpus") && !has("--nodes")) {
-    book.insert(book.end(), {"--gpus", "8..64"});
+    book.insert(book.end(), {"--gpus", up_to("64")});
   }
   book.insert(book.end(), {"-o", "book.json"});
   if (role_of(model) == FileRole::kPlan) {  // for other numbers of GPUs, of what it was made from
@@ -111,7 +128,43 @@ std::string command_of_book(Arguments words) {
   return whole_command("plan", book);
 }
 
-// "morph config.json --device h100-sxm --min-gpus 8 --max-gpus 64".
+// "--failures 2", "--lose-gpus 8": how many GPUs are lost; 0 of other options.
+int gpus_lost(const GivenOption& option) {
+  const bool is_it = has_part(plain_name(option), {"failures", "failure", "fail", "lose", "lost",
+                                                   "loss", "losing", "preempt", "kill"});
+  constexpr std::size_t kMostDigits = 6;
+  return is_it && is_digits(option.value) && option.value.size() < kMostDigits
+             ? std::stoi(option.value)
+             : 0;
+}
+
+// A recording of that loss, as a command that writes it; empty where none was typed.
+std::string recording_of_loss(const Arguments& words, const std::string& plan,
+                              const std::string& file) {
+  std::string gpus = value_of(words, {"--gpus"}).value_or("");
+  if (!is_digits(gpus) && !plan.empty()) gpus = plan_made(plan).gpus;
+  if (!is_digits(gpus)) gpus = "64";
+  for (const GivenOption& option : given_words({}, words).options) {
+    const int lost = gpus_lost(option), all = std::stoi(gpus);
+    if (lost == 0 || lost >= all) continue;
+    return fmt::format(
+        "; {} {} is a recording, whose last line is its end: printf "
+        "'time_s,gpus\\n0,{}\\n3600,{}\\n7200,{}\\n' > {} writes one: they are lost after an hour, "
+        "of two",
+        option.name, option.value, all, all - lost, all - lost, file);
+  }
+  return "";
+}
+
+// The recording that was typed, with its option or without.
+std::string trace_in(const Arguments& words) {
+  if (const auto named = value_of(words, {"--trace"})) return *named;
+  const auto bare = std::find_if(words.begin(), words.end(), is_recording);
+  return bare == words.end() ? "trace.csv" : *bare;
+}
+
+// "morph config.json --device h100-sxm --min-gpus 8 --max-gpus 64", "morph plan.json --trace
+// t.csv".
 void refuse_morph_of_search(const Arguments& arguments) {
   const auto has = [&arguments](std::string_view name) {
     return std::any_of(arguments.begin(), arguments.end(), [name](const std::string& word) {
@@ -120,15 +173,16 @@ void refuse_morph_of_search(const Arguments& arguments) {
   };
   const TypedFiles files = typed_files(arguments);
   const bool is_range = has("--min-gpus") || has("--min-nodes");
-  const bool is_asked = !files.models.empty() || has("--device") || is_range;
-  if (has("--book") || (!files.plans.empty() && !is_range) || !is_asked) return;
-  const auto trace = std::find(arguments.begin(), arguments.end(), "--trace");
+  const bool is_plan = !files.plans.empty() && is_there(files.plans.front());
+  const bool is_asked = !files.models.empty() || has("--device") || is_range || is_plan;
+  if (has("--book") || !is_asked) return;
+  const std::string trace = trace_in(arguments);
   throw_bad_input(fmt::format(
-      "--book: missing, the plans for every number of GPUs\nhelp: a book of plans comes first: {}; "
-      "then {}",
-      command_of_book(arguments),
-      command_of("morph", {"--book", "book.json", "--trace",
-                           arguments.end() - trace > 1 ? *(trace + 1) : "trace.csv"})));
+      "--book: missing, the plans for every number of GPUs\nhelp: {}: {}; then {}{}",
+      is_plan ? files.plans.front() + " is one plan, and a book has one for every number of GPUs"
+              : std::string("a book of plans comes first"),
+      command_of_book(arguments), command_of("morph", {"--book", "book.json", "--trace", trace}),
+      recording_of_loss(arguments, is_plan ? files.plans.front() : "", trace)));
 }
 
 // "plan config.json --min-gpus 8 --max-gpus 64".
@@ -143,25 +197,12 @@ void refuse_range_of_plan(const Arguments& arguments) {
   }
 }
 
-// "64" as "8..64", "8" as "1..8": a recording has any number up to it.
-std::string up_to(const std::string& gpus) {
-  constexpr std::size_t kFewDigits = 1;
-  return (gpus.size() <= kFewDigits ? "1.." : "8..") + gpus;
-}
-
 // "plan config.json --availability trace.csv --gpus 64".
 void refuse_recording_of_plan(const Arguments& arguments) {
   const OptionTable table = options_of(*find_verb("plan"));
   for (const GivenOption& option : given_words(table, arguments).options) {
     if (!is_recording(option.value) || row_named(table, option.name) != nullptr) continue;
-    Arguments words = with_instead(arguments, option, {});
-    for (const GivenOption& each : given_words(table, words).options) {
-      const bool is_number = !each.value.empty() && each.value.size() < 6 &&
-                             each.value.find_first_not_of("0123456789") == std::string::npos;
-      if (each.name != "--gpus" || !is_number) continue;
-      words = with_instead(words, each, {"--gpus", up_to(each.value)});
-      break;
-    }
+    const Arguments words = with_instead(arguments, option, {});
     throw_bad_input(fmt::format(
         "{}: {} is a recording of GPUs that come and go\nhelp: a book has a plan for every number "
         "of them: {}; then {}",
