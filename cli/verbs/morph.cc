@@ -363,14 +363,15 @@ GoodputReport report_of(const PlanBook& book, const Availability& recording,
   return report;
 }
 
-// Whoever writes a recording by hand means its last line as a change, and it is the end.
+// Whoever writes a few lines by hand means the last one as a change, and it is the end. Of what a
+// cloud recorded it is one of hundreds.
 std::string remark_of_end(const Availability& recording) {
-  const auto& changes = recording.changes;
-  if (changes.size() < 2 || changes.back().at < recording.end) return "";
+  constexpr std::size_t kFew = 10;
+  if (!recording.gpus_at_end || recording.changes.size() > kFew) return "";
   return fmt::format(
       "note: the last change, to {}, is at the end of the recording and has no effect: add a line "
       "with a later time, when the recording ends\n",
-      count_of(changes.back().gpus, "GPU"));
+      count_of(*recording.gpus_at_end, "GPU"));
 }
 
 }  // namespace

@@ -120,6 +120,14 @@ void refuse_several(const std::string& name, const std::vector<std::string>& kno
                            name));
   }
   if (name.find(',') != std::string::npos) {
+    std::set<std::string> sheets;
+    for (const std::string& each : parse_list("--device", name)) {
+      sheets.insert(sheet_of(each).name);
+    }
+    if (sheets.size() == 1) {
+      bad_option("--device", fmt::format("'{}' is one device by several names", name),
+                 "write --device " + *sheets.begin());
+    }
     bad_option("--device", fmt::format("'{}' names several", name),
                fmt::format("penstock compare --vary device={} plans for each of them; GPUs of "
                            "several types at once are a cluster file: penstock devices {} "
@@ -267,10 +275,6 @@ bool is_place(std::string_view plain) {
   }
   return false;
 }
-
-}  // namespace
-
-namespace {
 
 // "h100-80gb-sxm5": the parts of a device's name in any order, and its memory.
 std::string same_parts(const std::string& plain, const std::vector<DeviceSheet>& sheets) {

@@ -10,6 +10,7 @@
 #include "cli/answers/commands/plain_name.h"
 #include "cli/answers/files/typed_files.h"
 #include "cli/answers/verbs/able_verbs.h"
+#include "cli/answers/verbs/plan_compared.h"
 #include "cli/io/shell_word.h"
 #include "cli/words/field_words.h"
 #include "cli/words/is_among.h"
@@ -44,6 +45,24 @@ std::string choice_in(const GivenOption& option) {
   return is_asked && are_choices(option.value) ? option.value : "";
 }
 
+bool are_schedules(const GivenOption& option) {
+  const Arguments names = parted_at_commas(option.value);
+  return is_among({"schedule", "schedules"}, plain_name(option)) && names.size() > 1 &&
+         std::all_of(names.begin(), names.end(),
+                     [](const auto& name) { return !schedule_spelled(name).empty(); });
+}
+
+// "--what-if gpus=32", "--schedule 1f1b,gpipe": more than a plan chose is asked of its model.
+void refuse_question(const Arguments& words, const GivenOption& option) {
+  const bool is_what_if = is_among({"what-if", "whatif"}, plain_name(option));
+  if (!is_what_if && !are_schedules(option)) return;
+  const std::string command =
+      plan_compared(is_what_if ? with_instead(words, option, {"--set", option.value}) : words);
+  if (command.empty()) return;
+  throw_bad_input(fmt::format("unknown option '{}'\nhelp: the plan's question is asked again: {}",
+                              option.name, command));
+}
+
 void refuse_choice(const OptionTable& table, const Arguments& words, const std::string& plan,
                    const GivenOption& option) {
   const std::string choice = choice_in(option);
@@ -69,14 +88,13 @@ void refuse_drawing(const OptionTable& table, const Arguments& words, const std:
                                   "trace-file", "trace-out", "gantt"},
                                  plain_name(option));
   const auto ends = [&option](std::string_view end) { return option.value.ends_with(end); };
-  const bool is_picture = ends(".svg") || ends(".png");
-  if (!(is_output && is_picture) && !(is_trace && (is_picture || ends(".json") || ends(".html")))) {
-    return;
-  }
+  const bool is_picture = ends(".svg") || ends(".png"), is_page = ends(".html");
+  if (!(is_output && is_picture) && !(is_trace && (is_picture || is_page || ends(".json")))) return;
+  const std::string drawing = is_page ? "report" : "trace";
   const Arguments instead{"-o", option.value};
-  const bool traces = verb_of(table) == "trace";
-  const std::string command = command_of("trace", traces ? with_instead(words, option, instead)
-                                                         : Arguments{plan, instead[0], instead[1]});
+  const std::string command =
+      command_of(drawing, verb_of(table) == drawing ? with_instead(words, option, instead)
+                                                    : Arguments{plan, instead[0], instead[1]});
   throw_bad_input(fmt::format("unknown option '{}'\nhelp: write {}{}", option.name, command,
                               ends(".json") ? "; it opens in ui.perfetto.dev" : ""));
 }
@@ -90,6 +108,7 @@ void refuse_asked_of_plan(const OptionTable& table, const Arguments& words) {
   for (const GivenOption& option : given_words(table, words).options) {
     if (option.value.empty() || row_named(table, option.name) != nullptr) continue;
     refuse_choice(table, words, plans.front(), option);
+    refuse_question(words, option);
     refuse_drawing(table, words, plans.front(), option);
   }
 }

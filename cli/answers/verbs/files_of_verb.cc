@@ -1,10 +1,13 @@
 #include "cli/answers/verbs/files_of_verb.h"
 
 #include <algorithm>
+#include <initializer_list>
+#include <set>
 
 #include <fmt/format.h>
 
 #include "cli/answers/commands/given_options.h"
+#include "cli/answers/commands/plain_name.h"
 #include "cli/answers/commands/whole_command.h"
 #include "cli/answers/files/typed_files.h"
 #include "cli/answers/verbs/able_verbs.h"
@@ -12,6 +15,7 @@
 #include "cli/io/file_kinds.h"
 #include "cli/io/shell_word.h"
 #include "cli/verbs/verbs.h"
+#include "cli/words/field_words.h"
 #include "cli/words/trainer_called.h"
 #include "trainers/trainer_table.h"
 
@@ -230,10 +234,42 @@ std::string help_for_files(std::string_view verb, const Arguments& arguments) {
   return takes == "PLAN" && files.plans.empty() ? help_for_plan_verb(verb, files, arguments) : "";
 }
 
-std::string help_for_plan_first(std::string_view verb, const Arguments& arguments) {
+namespace {
+
+// "config.json 'TP=2 PP=4 DP=2 mbs=1 gbs=64'" with --layout before it.
+Arguments with_named_layout(const Arguments& words) {
+  Arguments named;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::size_t equals = words[i].find('=');
+    const bool is_value =
+        i > 0 && words[i - 1].starts_with("--") && words[i - 1].find('=') == std::string::npos;
+    const bool is_layout = equals != std::string::npos && !is_value &&
+                           words[i].find(' ') != std::string::npos &&
+                           !key_called(words[i].substr(0, equals)).empty();
+    if (is_layout) named.emplace_back("--layout");
+    named.push_back(words[i]);
+  }
+  return named;
+}
+
+// One layout and no other: by its option, or by all degrees and the batch as options of their own.
+bool says_layout(const Arguments& words) {
+  if (value_of(words, {"--layout"})) return true;
+  std::set<std::string> keys;
+  for (const GivenOption& option : given_words({}, words).options) {
+    keys.insert(key_called(plain_name(option)));
+  }
+  const std::initializer_list<const char*> all{"T", "P", "D", "global-batch"};
+  return std::all_of(all.begin(), all.end(),
+                     [&keys](const char* key) { return keys.count(key) > 0; });
+}
+
+}  // namespace
+
+std::string help_for_plan_first(std::string_view verb, const Arguments& typed) {
+  const Arguments arguments = with_named_layout(typed);
   // What ran has a layout, which nobody looks for, and one that was typed is predicted as it is.
-  const bool has_layout = value_of(arguments, {"--layout"}).has_value();
-  const std::string_view maker = verb == "validate" || has_layout ? "predict" : "plan";
+  const std::string_view maker = verb == "validate" || says_layout(arguments) ? "predict" : "plan";
   const PartedWords parted = parted_words(maker, verb, arguments);
   if (verb == "train" && role_of(arguments[0]) == FileRole::kModel) {
     Arguments model{arguments[0]};

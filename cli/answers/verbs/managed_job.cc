@@ -62,6 +62,22 @@ std::string help_for_scale(const Arguments& bare, const std::string& job,
       joining(job, kMachine, options), command_of("tell", leaving));
 }
 
+// "tell node4 join --gpus 8".
+void refuse_machine_first(const Arguments& words, const Arguments& bare) {
+  if (bare.size() != 2 || !is_among({"join", "leave", "preempt"}, bare[1])) return;
+  const std::string& machine = bare.front();
+  if (machine.ends_with(".json") || machine.find('/') != std::string::npos || is_there(machine)) {
+    return;
+  }
+  Arguments command{kJob, bare[1], machine};
+  for (const GivenOption& option : given_words({}, words).options) {
+    command.insert(command.end(), words.begin() + static_cast<std::ptrdiff_t>(option.begin),
+                   words.begin() + static_cast<std::ptrdiff_t>(option.end));
+  }
+  throw_bad_input(fmt::format("JOB: missing\nhelp: the job file comes first, then the command: {}",
+                              command_of("tell", command)));
+}
+
 void refuse_address_as_job(const std::string& verb, const Arguments& words, const Arguments& bare) {
   if (bare.empty() || !is_address(bare.front())) return;
   const std::string& address = bare.front();
@@ -98,19 +114,22 @@ void refuse_of_managed_job(const OptionTable& table, const Arguments& words) {
   if (!is_among({"manage", "status", "tell", "listen"}, verb)) return;
   const GivenWords given = given_words(table, words);
   refuse_address_as_job(verb, words, given.bare);
-  if (given.bare.empty()) return;
+  const auto hosts = std::find_if(given.options.begin(), given.options.end(), names_hosts);
+  const bool has_job = !given.bare.empty();
+  if (verb == "manage" && hosts != given.options.end() &&
+      (!has_job || role_of(given.bare.front()) == FileRole::kJob)) {
+    throw_bad_input(fmt::format("unknown option '{}'\nhelp: {}", hosts->name,
+                                help_for_hosts(words, has_job ? given.bare.front() : kJob)));
+  }
+  if (!has_job) return;
   const std::string& job = given.bare.front();
+  if (verb == "tell") refuse_machine_first(words, given.bare);
   if (verb == "tell") {
     const std::string help = help_for_scale(given.bare, job, {});
     if (!help.empty()) {
       throw_bad_input(fmt::format("COMMAND: unknown '{}'\nhelp: {}", given.bare[1], help));
     }
   }
-  if (verb != "manage" || role_of(job) != FileRole::kJob) return;
-  const auto hosts = std::find_if(given.options.begin(), given.options.end(), names_hosts);
-  if (hosts == given.options.end()) return;
-  throw_bad_input(
-      fmt::format("unknown option '{}'\nhelp: {}", hosts->name, help_for_hosts(words, job)));
 }
 
 }  // namespace penstock

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "cli/answers/commands/given_options.h"
+#include "cli/answers/commands/plain_name.h"
 #include "cli/answers/commands/whole_command.h"
 #include "cli/answers/files/typed_files.h"
 #include "cli/io/shell_word.h"
@@ -25,8 +26,13 @@ struct TypedDevice {
   std::string name, count;  // the count is empty where none was typed
 };
 
-// "h100-sxm:32", "a100-80gb=8", "h100-sxm".
+// "h100-sxm:32", "a100-80gb=8", "8xh100", "h100-sxm".
 TypedDevice device_in(const std::string& text) {
+  const std::size_t digits = text.find_first_not_of("0123456789");
+  if (digits != std::string::npos && digits > 0 &&
+      is_among({"x", "*", ":"}, text.substr(digits, 1))) {
+    return {text.substr(digits + 1), text.substr(0, digits)};
+  }
   const std::size_t mark = text.find_first_of(":=*");
   if (mark == std::string::npos) return {text, ""};
   return {text.substr(0, mark), text.substr(mark + 1)};
@@ -43,22 +49,33 @@ struct MixedDevices {
              device_facts(each.name).memory_gib > 0.0;
     });
   }
+  // One GPU by two of its names is one type.
+  [[nodiscard]] bool are_several() const {
+    return std::any_of(types.begin(), types.end(), [this](const TypedDevice& each) {
+      return device_facts(each.name).name != device_facts(types.front().name).name;
+    });
+  }
   [[nodiscard]] bool are_counted() const {
     return std::none_of(types.begin(), types.end(),
                         [](const TypedDevice& each) { return each.count.empty(); });
   }
 };
 
-MixedDevices mixed_in(const std::vector<GivenOption>& options) {
+// Of the options that name devices, or of those that count GPUs: the two together name one type,
+// "--device h100 --gpus h100:64".
+MixedDevices mixed_in(const std::vector<GivenOption>& options, bool by_gpus) {
   MixedDevices mixed;
+  mixed.by_gpus = by_gpus;
   for (const GivenOption& option : options) {
-    const bool is_gpus = option.name == "--gpus" && option.value.find('=') != std::string::npos;
-    if (option.name != "--device" && !is_gpus) continue;
+    const std::string plain = plain_name(option);
+    const bool is_gpus = is_among({"gpus", "num-gpus", "ngpus"}, plain) &&
+                         option.value.find_first_of(":=x*") != std::string::npos;
+    const bool is_device = is_among({"device", "devices", "gpu", "gpu-type", "accelerator"}, plain);
+    if (by_gpus ? !is_gpus : !is_device) continue;
     for (const std::string& part : parted_at_commas(option.value)) {
       mixed.types.push_back(device_in(part));
     }
     mixed.options.push_back(option);
-    mixed.by_gpus = mixed.by_gpus || is_gpus;
   }
   return mixed;
 }
@@ -96,6 +113,11 @@ std::string each_alone(const MixedDevices& mixed, const std::string& model, cons
   return whole_command("compare", command);
 }
 
+std::string on_type(const std::string& verb, Arguments words, const TypedDevice& type) {
+  words.insert(words.end(), {"--device", type.name});
+  return whole_command(verb, words);
+}
+
 }  // namespace
 
 void refuse_mixed_devices(const OptionTable& table, const Arguments& words) {
@@ -103,31 +125,37 @@ void refuse_mixed_devices(const OptionTable& table, const Arguments& words) {
   if (!is_among({"plan", "predict", "estimate"}, verb)) return;
   if (value_of(words, {"--cluster", "--nodes", "--vary"})) return;
   const GivenWords given = given_words(table, words);
-  const MixedDevices mixed = mixed_in(given.options);
-  if (mixed.types.size() < 2 || given.bare.empty() || !mixed.are_known()) return;
+  MixedDevices mixed = mixed_in(given.options, false);
+  if (mixed.options.empty()) mixed = mixed_in(given.options, true);
+  if (mixed.types.size() < 2 || given.bare.empty() || !mixed.are_known() || !mixed.are_several()) {
+    return;
+  }
   const std::string& model = given.bare.front();
   const Arguments rest = without(words, mixed.options);
-  const std::string counts = counts_of(mixed, value_of(rest, {"--gpus"}).value_or(""));
+  Arguments typed;
+  for (const GivenOption& option : mixed.options) typed.push_back(option.value);
+  const std::string what = fmt::format(
+      "{}: {} are several device types\nhelp: ", mixed.options.front().name, joined(typed, ","));
+  if (verb == "predict") {
+    throw_bad_input(fmt::format("{}a layout is predicted on one at a time: {}; then {}", what,
+                                on_type(verb, rest, mixed.types[0]),
+                                on_type(verb, rest, mixed.types[1])));
+  }
+  const std::string counts =
+      counts_of(mixed, value_of(rest, {"--gpus", "--num-gpus"}).value_or(""));
   if (counts.empty()) return;
   constexpr const char* kFile = "mixed.json";
   Arguments planned = with_taken("plan", {model}, rest);
   const auto output = std::find(planned.begin(), planned.end(), "-o");
   if (verb != "plan" && planned.end() - output > 1) planned.erase(output, output + 2);
   planned.insert(planned.begin() + 1, {"--cluster", kFile});
-  Arguments typed, own = rest;
-  for (const GivenOption& option : mixed.options) typed.push_back(option.value);
-
-  own.insert(own.end(), {"--device", mixed.types.front().name});
+  const bool has_each = !mixed.by_gpus && verb == "plan" && role_of(model) == FileRole::kModel;
   throw_bad_input(fmt::format(
-      "{}: {} are several device types\nhelp: {}GPUs of several types at once are a cluster file: "
-      "{}; then {}{}",
-      mixed.options.front().name, joined(typed, ","),
-      verb == "estimate" ? fmt::format("an estimate is of one: {}; ", whole_command(verb, own))
+      "{}{}GPUs of several types at once are a cluster file: {}; then {}{}", what,
+      verb == "estimate" ? "an estimate is of one: " + on_type(verb, rest, mixed.types[0]) + "; "
                          : "",
       command_of("devices", {counts, "--cluster-out", kFile}), whole_command("plan", planned),
-      mixed.by_gpus || verb == "estimate"
-          ? ""
-          : "; each type by itself: " + each_alone(mixed, model, rest)));
+      has_each ? "; each type by itself: " + each_alone(mixed, model, rest) : ""));
 }
 
 }  // namespace penstock

@@ -242,13 +242,20 @@ void refuse_schedule_of_model(const OptionTable& table, const Arguments& words) 
     value = option.value;
     counts.push_back(option);
   }
-  if (ranks.empty() || micro_batches.empty()) return;
-  // One replica, so that the samples of a step are its micro-batches.
-  const std::string pins =
-      fmt::format("PP={}{},mbs=1", ranks, chunks.empty() ? "" : ",VP=" + chunks);
+  if (ranks.empty() && micro_batches.empty()) return;
+  if (ranks.empty()) ranks = "4";
+  if (micro_batches.empty()) micro_batches = std::to_string(2 * number_in(ranks));
   Arguments command = with_taken("compare", {given.bare.front()}, without(words, counts));
+  // Every replica has as many micro-batches, of one sample.
+  const std::string gpus = value_of(command, {"--gpus"}).value_or(ranks);
+  const bool are_replicas = number_in(gpus) > 0 && number_in(gpus) % number_in(ranks) == 0;
+  const std::int64_t replicas = are_replicas ? number_in(gpus) / number_in(ranks) : 1;
+  const std::string pins =
+      fmt::format("PP={}{}{},mbs=1", ranks, replicas > 1 ? fmt::format(",DP={}", replicas) : "",
+                  chunks.empty() ? "" : ",VP=" + chunks);
   for (const auto& [name, value] :
-       {std::pair{"--gpus", ranks}, std::pair{"--global-batch", micro_batches}}) {
+       {std::pair{"--gpus", gpus},
+        std::pair{"--global-batch", std::to_string(replicas * number_in(micro_batches))}}) {
     if (!value_of(command, {name})) command.insert(command.end(), {name, value});
   }
   command.insert(command.end(), {"--pin", pins, "--vary", "schedule=" + schedules});

@@ -2,6 +2,7 @@
 // that it writes: what to make first, with what was typed.
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <system_error>
 
 #include <fmt/format.h>
@@ -12,12 +13,13 @@
 #include "cli/answers/files/plan_as_model.h"
 #include "cli/answers/files/typed_files.h"
 #include "cli/answers/verbs/asked_of_search.h"
+#include "cli/answers/verbs/plan_compared.h"
 #include "cli/answers/verbs/plan_made.h"
 #include "cli/io/shell_word.h"
 #include "cli/options/options_entry.h"
 #include "cli/verbs/verbs.h"
 #include "cli/words/field_words.h"
-#include "cli/words/has_part.h"
+#include "cli/words/is_among.h"
 #include "cli/words/is_digits.h"
 #include "core/values/error.h"
 #include "trainers/flag_names.h"
@@ -128,32 +130,35 @@ std::string command_of_book(Arguments words) {
   return whole_command("plan", book);
 }
 
-// "--failures 2", "--lose-gpus 8": how many GPUs are lost; 0 of other options.
-int gpus_lost(const GivenOption& option) {
-  const bool is_it = has_part(plain_name(option), {"failures", "failure", "fail", "lose", "lost",
-                                                   "loss", "losing", "preempt", "kill"});
+// A loss that was typed, "--failures 2" or "--lost-nodes 1", and what it is lost of.
+struct Loss {
+  GivenOption option;
+  int all, left;
+};
+std::optional<Loss> loss_in(const Arguments& words, const std::string& plan) {
+  PlanMade made = plan.empty() ? PlanMade{} : plan_made(plan);
+  if (const auto gpus = value_of(words, {"--gpus"}); gpus && is_digits(*gpus)) made.gpus = *gpus;
+  if (const auto device = value_of(words, {"--device"})) made.device = *device;
   constexpr std::size_t kMostDigits = 6;
-  return is_it && is_digits(option.value) && option.value.size() < kMostDigits
-             ? std::stoi(option.value)
-             : 0;
+  if (!is_digits(made.gpus) || made.gpus.size() > kMostDigits) made.gpus = "64";
+  const int all = std::stoi(made.gpus);
+  for (const GivenOption& option : given_words({}, words).options) {
+    const bool is_count =
+        is_among({"failures", "failure", "lose", "lost", "loss"}, plain_name(option)) &&
+        is_digits(option.value) && option.value.size() < kMostDigits;
+    const int left = is_count ? all - std::stoi(option.value) : gpus_left(option, made);
+    if (left > 0 && left < all) return Loss{option, all, left};
+  }
+  return {};
 }
 
-// A recording of that loss, as a command that writes it; empty where none was typed.
-std::string recording_of_loss(const Arguments& words, const std::string& plan,
-                              const std::string& file) {
-  std::string gpus = value_of(words, {"--gpus"}).value_or("");
-  if (!is_digits(gpus) && !plan.empty()) gpus = plan_made(plan).gpus;
-  if (!is_digits(gpus)) gpus = "64";
-  for (const GivenOption& option : given_words({}, words).options) {
-    const int lost = gpus_lost(option), all = std::stoi(gpus);
-    if (lost == 0 || lost >= all) continue;
-    return fmt::format(
-        "; {} {} is a recording, whose last line is its end: printf "
-        "'time_s,gpus\\n0,{}\\n3600,{}\\n7200,{}\\n' > {} writes one: they are lost after an hour, "
-        "of two",
-        option.name, option.value, all, all - lost, all - lost, file);
-  }
-  return "";
+// The recording of that loss, as a command that writes it.
+std::string recording_of(const Loss& loss, const std::string& file) {
+  return fmt::format(
+      "; {} {} is a recording, whose last line is its end: printf "
+      "'time_s,gpus\\n0,{}\\n3600,{}\\n7200,{}\\n' > {} writes one: they are lost after an hour, "
+      "of two",
+      loss.option.name, loss.option.value, loss.all, loss.left, loss.left, file);
 }
 
 // The recording that was typed, with its option or without.
@@ -177,12 +182,17 @@ void refuse_morph_of_search(const Arguments& arguments) {
   const bool is_asked = !files.models.empty() || has("--device") || is_range || is_plan;
   if (has("--book") || !is_asked) return;
   const std::string trace = trace_in(arguments);
+  const auto loss = loss_in(arguments, is_plan ? files.plans.front() : "");
+  Arguments words = arguments;
+  if (loss && !has("--gpus") && !is_range) {
+    words.insert(words.end(), {"--gpus", std::to_string(loss->all)});
+  }
   throw_bad_input(fmt::format(
       "--book: missing, the plans for every number of GPUs\nhelp: {}: {}; then {}{}",
       is_plan ? files.plans.front() + " is one plan, and a book has one for every number of GPUs"
               : std::string("a book of plans comes first"),
-      command_of_book(arguments), command_of("morph", {"--book", "book.json", "--trace", trace}),
-      recording_of_loss(arguments, is_plan ? files.plans.front() : "", trace)));
+      command_of_book(words), command_of("morph", {"--book", "book.json", "--trace", trace}),
+      loss ? recording_of(*loss, trace) : ""));
 }
 
 // "plan config.json --min-gpus 8 --max-gpus 64".
