@@ -36,14 +36,26 @@ bool has_tensor(const Question& question) {
 }
 
 // The degree that is too large, DP before PP before TP, as large as the others leave room for.
-std::string fitting_degree(const Pins& pins, std::int64_t needed, std::int64_t there) {
-  for (const auto& [name, degree] :
-       {std::pair{"DP", pins.data}, std::pair{"PP", pins.pipeline}, std::pair{"TP", pins.tensor}}) {
-    const std::int64_t others = needed / degree.value_or(1);
-    if (degree.value_or(1) == 1 || others > there) continue;
-    return fmt::format(" {} = {} is the largest that fits.", name, there / others);
+struct FittingDegree {
+  const char* name;
+  std::optional<int> Pins::*pin;
+  std::int64_t largest;
+};
+std::optional<FittingDegree> fitting_degree(const Pins& pins, std::int64_t there) {
+  const std::int64_t needed = devices_needed(pins);
+  for (const auto& [name, pin] : {std::pair{"DP", &Pins::data}, std::pair{"PP", &Pins::pipeline},
+                                  std::pair{"TP", &Pins::tensor}}) {
+    const std::int64_t degree = (pins.*pin).value_or(1), others = needed / degree;
+    if (degree > 1 && others <= there) return FittingDegree{name, pin, there / others};
   }
-  return "";
+  return {};
+}
+
+std::string words_of_fitting(const Pins& pins, std::int64_t there) {
+  const auto fitting = fitting_degree(pins, there);
+  return fitting
+             ? fmt::format(" {} = {} is the largest that fits.", fitting->name, fitting->largest)
+             : "";
 }
 
 void add_devices(const Question& question, std::int64_t needed, const GpusThere& there,
@@ -54,10 +66,10 @@ void add_devices(const Question& question, std::int64_t needed, const GpusThere&
   if (pins.data) words.push_back(fmt::format("DP = {}", *pins.data));
   if (pins.tensor) words.push_back(fmt::format("TP = {}", *pins.tensor));
   if (pins.context) words.push_back(fmt::format("CP = {}", *pins.context));
-  found.push_back(fmt::format(
-      "{} {} {} (PP x DP x TP), but {} {}.{}", joined(words, ", "),
-      words.size() == 1 ? "needs" : "together need", count_of(needed, "GPU"), there.who, there.gpus,
-      has_tensor(question) ? fitting_degree(pins, needed, there.gpus) : ""));
+  found.push_back(fmt::format("{} {} {} (PP x DP x TP), but {} {}.{}", joined(words, ", "),
+                              words.size() == 1 ? "needs" : "together need",
+                              count_of(needed, "GPU"), there.who, there.gpus,
+                              has_tensor(question) ? words_of_fitting(pins, there.gpus) : ""));
 }
 
 void add_stages(const Question& question, std::vector<std::string>& found) {
@@ -146,19 +158,24 @@ std::string tensor_reason(const Question& question, int tensor) {
 
 std::optional<Pins> nearest_pins(Question question, const GpusThere& there) {
   Pins& pins = question.request.pins;
-  std::vector<int> degrees{pins.tensor.value_or(1)};
+  const std::optional<int> asked = pins.tensor;
+  std::vector<int> degrees{asked.value_or(1)};
   if (!has_tensor(question)) {
     const std::set<int> known = tensor_degrees(question);
     degrees.assign(known.rbegin(), known.rend());
-    const int asked = *pins.tensor;
-    std::stable_sort(degrees.begin(), degrees.end(),
-                     [asked](int a, int b) { return std::abs(a - asked) < std::abs(b - asked); });
+    std::stable_sort(degrees.begin(), degrees.end(), [&asked](int a, int b) {
+      return std::abs(a - *asked) < std::abs(b - *asked);
+    });
   }
   for (const int degree : degrees) {
     if (pins.tensor) pins.tensor = degree;
     if (contradictions_of(question, there).empty()) return pins;
   }
-  return {};
+  pins.tensor = asked;
+  const auto fitting = fitting_degree(pins, there.gpus);
+  if (!fitting || !has_tensor(question)) return {};
+  pins.*(fitting->pin) = static_cast<int>(fitting->largest);
+  return contradictions_of(question, there).empty() ? std::optional(pins) : std::nullopt;
 }
 
 std::vector<std::string> contradictions_of(const Question& question, const GpusThere& there) {

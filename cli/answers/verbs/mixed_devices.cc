@@ -120,11 +120,40 @@ std::string on_type(const std::string& verb, Arguments words, const TypedDevice&
 
 }  // namespace
 
+namespace {
+
+// "devices h100,a100 --gpus 16 --cluster-out c.json".
+void refuse_uncounted(const Arguments& words, const GivenWords& given) {
+  if (given.bare.empty()) return;
+  MixedDevices mixed;
+  for (const std::string& part : parted_at_commas(given.bare.front())) {
+    mixed.types.push_back(device_in(part));
+  }
+  const auto gpus = value_of(words, {"--gpus"});
+  const bool is_whole = mixed.are_counted() && !gpus;
+  if (mixed.types.size() < 2 || is_whole || !mixed.are_known() || !mixed.are_several()) return;
+  const std::string counts = counts_of(mixed, gpus.value_or(""));
+  if (counts.empty()) return;
+  std::vector<GivenOption> counted;
+  for (const GivenOption& option : given.options) {
+    if (option.name == "--gpus") counted.push_back(option);
+  }
+  Arguments command = without(words, counted);
+  std::replace(command.begin(), command.end(), given.bare.front(), counts);
+  throw_bad_input(
+      fmt::format("NAME: {} are several device types\nhelp: how many of each stands "
+                  "behind its name: {}",
+                  given.bare.front(), command_of("devices", command)));
+}
+
+}  // namespace
+
 void refuse_mixed_devices(const OptionTable& table, const Arguments& words) {
   const std::string verb = verb_of(table);
+  const GivenWords given = given_words(table, words);
+  if (verb == "devices") refuse_uncounted(words, given);
   if (!is_among({"plan", "predict", "estimate"}, verb)) return;
   if (value_of(words, {"--cluster", "--nodes", "--vary"})) return;
-  const GivenWords given = given_words(table, words);
   MixedDevices mixed = mixed_in(given.options, false);
   if (mixed.options.empty()) mixed = mixed_in(given.options, true);
   if (mixed.types.size() < 2 || given.bare.empty() || !mixed.are_known() || !mixed.are_several()) {
@@ -149,7 +178,7 @@ void refuse_mixed_devices(const OptionTable& table, const Arguments& words) {
   const auto output = std::find(planned.begin(), planned.end(), "-o");
   if (verb != "plan" && planned.end() - output > 1) planned.erase(output, output + 2);
   planned.insert(planned.begin() + 1, {"--cluster", kFile});
-  const bool has_each = !mixed.by_gpus && verb == "plan" && role_of(model) == FileRole::kModel;
+  const bool has_each = !mixed.by_gpus && verb == "plan" && role_of(model) != FileRole::kProfile;
   throw_bad_input(fmt::format(
       "{}{}GPUs of several types at once are a cluster file: {}; then {}{}", what,
       verb == "estimate" ? "an estimate is of one: " + on_type(verb, rest, mixed.types[0]) + "; "

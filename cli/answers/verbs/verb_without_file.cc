@@ -180,16 +180,19 @@ void refuse_morph_of_search(const Arguments& arguments) {
   const bool is_range = has("--min-gpus") || has("--min-nodes");
   const bool is_plan = !files.plans.empty() && is_there(files.plans.front());
   const bool is_asked = !files.models.empty() || has("--device") || is_range || is_plan;
-  if (has("--book") || !is_asked) return;
-  const std::string trace = trace_in(arguments);
-  const auto loss = loss_in(arguments, is_plan ? files.plans.front() : "");
+  const bool has_other = is_plan && value_of(arguments, {"--book"}) == files.plans.front();
+  if ((has("--book") && !has_other) || !is_asked) return;
+  const std::string plan = is_plan ? files.plans.front() : "", trace = trace_in(arguments);
+  const auto loss = loss_in(arguments, plan);
   Arguments words = arguments;
   if (loss && !has("--gpus") && !is_range) {
     words.insert(words.end(), {"--gpus", std::to_string(loss->all)});
   }
   throw_bad_input(fmt::format(
-      "--book: missing, the plans for every number of GPUs\nhelp: {}: {}; then {}{}",
-      is_plan ? files.plans.front() + " is one plan, and a book has one for every number of GPUs"
+      "{}\nhelp: {}: {}; then {}{}",
+      has_other ? plan + ": this is a plan, and a book of plans belongs here"
+                : std::string("--book: missing, the plans for every number of GPUs"),
+      is_plan ? plan + " is one plan, and a book has one for every number of GPUs"
               : std::string("a book of plans comes first"),
       command_of_book(words), command_of("morph", {"--book", "book.json", "--trace", trace}),
       loss ? recording_of(*loss, trace) : ""));
