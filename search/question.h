@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/values/calibration_result.h"
 #include "core/values/estimate.h"
@@ -22,6 +23,8 @@ struct Question {
   // Of a model that was given by its config.json; its profile is this estimate.
   std::optional<EstimatedModel> estimated;
   Loaded<ClusterSpec> cluster;
+  // "a100-sxm-80gb of CLUSTER is a100-80gb of PROFILE": devices that the two call otherwise.
+  std::vector<std::string> devices_alike{};
   std::optional<CalibrationResult> measured;  // where runs were given to calibrate with
   ExecutorModel executor;
   std::optional<Bytes> reserve;

@@ -4,10 +4,13 @@
 // although nothing is found here.
 #include "studies/contradictions.h"
 
+#include <algorithm>
+#include <cstdlib>
 #include <set>
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "costmodel/price_stages.h"
 #include "report/words.h"
@@ -16,15 +19,43 @@
 namespace penstock {
 namespace {
 
-// The degree that is too large, DP before PP before TP, as large as the others leave room for.
-std::string fitting_degree(const Pins& pins, std::int64_t needed, std::int64_t there) {
-  for (const auto& [name, degree] :
-       {std::pair{"DP", pins.data}, std::pair{"PP", pins.pipeline}, std::pair{"TP", pins.tensor}}) {
-    const std::int64_t others = needed / degree.value_or(1);
-    if (degree.value_or(1) == 1 || others > there) continue;
-    return fmt::format(" {} = {} is the largest that fits.", name, there / others);
+std::set<int> tensor_degrees(const Question& question) {
+  const Pins& pins = question.request.pins;
+  std::set<int> known;
+  for (const DeviceType& type : question.cluster.value.device_types) {
+    if (pins.device && type.name != *pins.device) continue;
+    const auto degrees = measured_tensor_degrees(question.profile.value, type.name);
+    known.insert(degrees.begin(), degrees.end());
   }
-  return "";
+  return known;
+}
+
+bool has_tensor(const Question& question) {
+  const auto& tensor = question.request.pins.tensor;
+  return !tensor || tensor_degrees(question).count(*tensor) > 0;
+}
+
+// The degree that is too large, DP before PP before TP, as large as the others leave room for.
+struct FittingDegree {
+  const char* name;
+  std::optional<int> Pins::*pin;
+  std::int64_t largest;
+};
+std::optional<FittingDegree> fitting_degree(const Pins& pins, std::int64_t there) {
+  const std::int64_t needed = devices_needed(pins);
+  for (const auto& [name, pin] : {std::pair{"DP", &Pins::data}, std::pair{"PP", &Pins::pipeline},
+                                  std::pair{"TP", &Pins::tensor}}) {
+    const std::int64_t degree = (pins.*pin).value_or(1), others = needed / degree;
+    if (degree > 1 && others <= there) return FittingDegree{name, pin, there / others};
+  }
+  return {};
+}
+
+std::string words_of_fitting(const Pins& pins, std::int64_t there) {
+  const auto fitting = fitting_degree(pins, there);
+  return fitting
+             ? fmt::format(" {} = {} is the largest that fits.", fitting->name, fitting->largest)
+             : "";
 }
 
 void add_devices(const Question& question, std::int64_t needed, const GpusThere& there,
@@ -38,7 +69,7 @@ void add_devices(const Question& question, std::int64_t needed, const GpusThere&
   found.push_back(fmt::format("{} {} {} (PP x DP x TP), but {} {}.{}", joined(words, ", "),
                               words.size() == 1 ? "needs" : "together need",
                               count_of(needed, "GPU"), there.who, there.gpus,
-                              fitting_degree(pins, needed, there.gpus)));
+                              has_tensor(question) ? words_of_fitting(pins, there.gpus) : ""));
 }
 
 void add_stages(const Question& question, std::vector<std::string>& found) {
@@ -59,24 +90,11 @@ void add_stages(const Question& question, std::vector<std::string>& found) {
 }
 
 void add_tensor(const Question& question, std::vector<std::string>& found) {
-  const Pins& pins = question.request.pins;
-  if (!pins.tensor) return;
-  std::set<int> known;
-  for (const DeviceType& type : question.cluster.value.device_types) {
-    if (pins.device && type.name != *pins.device) continue;
-    const auto degrees = measured_tensor_degrees(question.profile.value, type.name);
-    known.insert(degrees.begin(), degrees.end());
-  }
-  if (known.count(*pins.tensor) > 0) return;
-  std::vector<std::string> words;
-  words.reserve(known.size());
-  for (const int degree : known) words.push_back(std::to_string(degree));
-  const int heads = question.estimated ? question.estimated->model.heads : 0;
-  found.push_back(fmt::format("TP = {}: {} has times for TP = {} only{}.", *pins.tensor,
-                              question.profile.value.name, joined(words, ", "),
-                              heads > 0 && heads % *pins.tensor != 0
-                                  ? fmt::format(", since TP divides its {} attention heads", heads)
-                                  : ""));
+  if (has_tensor(question)) return;
+  const int tensor = *question.request.pins.tensor;
+  found.push_back(
+      fmt::format("TP = {}: {} has times for TP = {} only{}.", tensor, question.profile.value.name,
+                  fmt::join(tensor_degrees(question), ", "), tensor_reason(question, tensor)));
 }
 
 void add_chunks(const Question& question, std::vector<std::string>& found) {
@@ -119,10 +137,53 @@ std::int64_t devices_needed(const Pins& pins) {
   return needed;
 }
 
+// An estimate has the powers of two that divide the model, within a node.
+std::string tensor_reason(const Question& question, int tensor) {
+  if (!question.estimated || question.estimated->model.heads == 0) return "";
+  const Architecture& model = question.estimated->model;
+  struct Part {
+    int count;
+    const char* words;
+  };
+  for (const Part& part : {Part{model.heads, "attention heads"},
+                           Part{model.latent ? 0 : model.key_value_heads, "key and value heads"},
+                           Part{model.feed_forward, "columns of the feed-forward layer"}}) {
+    if (part.count % tensor == 0) continue;
+    return fmt::format(", since TP divides its {} {}", part.count, part.words);
+  }
+  const int most = question.estimated->request.most_tensor_degree;
+  return tensor > most ? fmt::format(", since TP lies within a node, of {}", count_of(most, "GPU"))
+                       : "";
+}
+
+std::optional<Pins> nearest_pins(Question question, const GpusThere& there) {
+  Pins& pins = question.request.pins;
+  const std::optional<int> asked = pins.tensor;
+  std::vector<int> degrees{asked.value_or(1)};
+  if (!has_tensor(question)) {
+    const std::set<int> known = tensor_degrees(question);
+    degrees.assign(known.rbegin(), known.rend());
+    std::stable_sort(degrees.begin(), degrees.end(), [&asked](int a, int b) {
+      return std::abs(a - *asked) < std::abs(b - *asked);
+    });
+  }
+  for (const int degree : degrees) {
+    if (pins.tensor) pins.tensor = degree;
+    if (contradictions_of(question, there).empty()) return pins;
+  }
+  pins.tensor = asked;
+  const auto fitting = fitting_degree(pins, there.gpus);
+  if (!fitting || !has_tensor(question)) return {};
+  pins.*(fitting->pin) = static_cast<int>(fitting->largest);
+  return contradictions_of(question, there).empty() ? std::optional(pins) : std::nullopt;
+}
+
 std::vector<std::string> contradictions_of(const Question& question, const GpusThere& there) {
   std::vector<std::string> found;
   const std::int64_t needed = devices_needed(question.request.pins);
   const SearchRequest& request = question.request;
+  // A degree that cannot be comes first: no number of GPUs helps it.
+  add_tensor(question, found);
   if (needed > there.gpus) add_devices(question, needed, there, found);
   if (request.pins.data.value_or(1) > request.global_batch) {
     found.push_back(
@@ -130,7 +191,6 @@ std::vector<std::string> contradictions_of(const Question& question, const GpusT
                     *request.pins.data, request.global_batch));
   }
   add_stages(question, found);
-  add_tensor(question, found);
   add_samples(question, found);
   add_chunks(question, found);
   return found;

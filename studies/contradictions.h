@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,11 @@ struct GpusThere {
 
 // Whole sentences; empty when nothing contradicts.
 std::vector<std::string> contradictions_of(const Question& question, const GpusThere& there);
+// ", since TP divides its 8 key and value heads"; empty where a profile has other degrees alone.
+std::string tensor_reason(const Question& question, int tensor);
+// The same pins with the nearest TP that there is, or with the largest degree that fits in the
+// place of one that is too large; nothing where they are contradicted even then.
+std::optional<Pins> nearest_pins(Question question, const GpusThere& there);
 
 // PP x DP x TP of the pins; more than any cluster has, where 64 bits are not enough.
 std::int64_t devices_needed(const Pins& pins);

@@ -12,6 +12,7 @@
 #include <set>
 #include <utility>
 
+#include "cli/io/device_names.h"
 #include "cli/io/files.h"
 #include "cli/options/estimate_options.h"
 #include "cli/options/memory_limit.h"
@@ -398,6 +399,7 @@ PlanQuestion measured_question_of(const PlanFile& file, const std::string& path,
   PlanQuestion again{"", start(file)};
   again.question.profile = {read_profile(of_model.json.value, model.path), model};
   again.question.cluster = {read_cluster(of_machine.json.value, machine.path), machine};
+  take_device_names(again.question.cluster, again.question.profile);
   limit_memory(again.question.cluster.value, file);
   calibrate(again.question, file);
   return again;

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "cli/options/gpu_counts.h"
+#include "cli/words/device_facts.h"
 #include "cli/words/parse.h"
 #include "report/words.h"
 
@@ -57,9 +58,10 @@ std::map<std::string, std::string> texts_by_type(std::string_view option, const 
       *current += ',' + part;
       continue;
     }
-    const std::string type = without_spaces_around(part.substr(0, equals));
-    if (std::find(known.begin(), known.end(), type) == known.end()) {
-      bad_option(option, fmt::format("the cluster has no devices of type '{}'", type),
+    const std::string typed_name = without_spaces_around(part.substr(0, equals));
+    const std::string type = device_among(known, typed_name);
+    if (type.empty()) {
+      bad_option(option, fmt::format("the cluster has no devices of type '{}'", typed_name),
                  fmt::format("its types are {}", fmt::join(known, ", ")));
     }
     const auto [place, is_new] =

@@ -9,6 +9,7 @@
 #include "cli/options/gpu_counts.h"
 #include "cli/options/question.h"
 #include "cli/words/device_called.h"
+#include "cli/words/device_facts.h"
 #include "cli/words/parse.h"
 #include "report/words.h"
 
@@ -46,7 +47,7 @@ void refuse_types(const std::string& text, const ClusterSpec& cluster) {
 ClusterSpec nodes_with(ClusterSpec cluster, const std::string& device) {
   std::vector<NodeGroup> nodes;
   for (const NodeGroup& group : cluster.nodes) {
-    if (device_of(cluster, group) == device) nodes.push_back(group);
+    if (!device_among({device_of(cluster, group)}, device).empty()) nodes.push_back(group);
   }
   if (!nodes.empty()) cluster.nodes = std::move(nodes);
   return cluster;

@@ -377,6 +377,12 @@ void ProfileOptions::set_links(ProfileRequest& request, int processors) const {
   }
 }
 
+void ProfileOptions::require_device_here() const {
+  if (!device_ || is_here(*device_)) return;
+  bad_option("--device", fmt::format("there is no '{}'", *device_),
+             help_for_device(model_.value_or(""), *device_, command_.words));
+}
+
 ProfileRequest ProfileOptions::request(int processors) const {
   ProfileRequest request;
   set_model(request);
@@ -384,10 +390,7 @@ ProfileRequest ProfileOptions::request(int processors) const {
   set_image(request);
   set_sizes(request);
   request.device = device_.value_or("cpu");
-  if (!is_here(request.device)) {
-    bad_option("--device", fmt::format("there is no '{}'", request.device),
-               help_for_device(model_.value_or(""), request.device, command_.words));
-  }
+  require_device_here();
   request.device_type = device_type_.value_or(request.device == "cpu" ? "cpu" : "");
   set_links(request, processors);
   if (spread_) request.error = parse_number("--spread", *spread_, 0.01, 100.0) / 100.0;

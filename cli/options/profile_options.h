@@ -42,6 +42,8 @@ struct ProfileRequest {
 class ProfileOptions {
  public:
   void declare(Options& options);
+  // Error{kBadInput} for the name of a GPU, which is known before anything can be measured.
+  void require_device_here() const;
   // Error{kBadInput} for what makes no sense.
   [[nodiscard]] ProfileRequest request(int processors) const;
 

@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/io/device_names.h"
 #include "cli/io/files.h"
 #include "cli/options/global_batch.h"
 #include "cli/options/measured_runs.h"
@@ -22,6 +23,7 @@
 #include "cli/options/search_options.h"
 #include "cli/verbs/verbs.h"
 #include "cli/words/device_called.h"
+#include "cli/words/device_facts.h"
 #include "cli/words/measured_time.h"
 #include "cli/words/near_files.h"
 #include "cli/words/parse.h"
@@ -130,18 +132,6 @@ void use_calibration(Question& question, const SearchOptions& options) {
   question.cluster.value = calibrated_cluster(question.cluster.value, fitted);
 }
 
-// Those that it has times of.
-std::vector<std::string> devices_of(const ModelProfile& profile) {
-  std::vector<std::string> devices;
-  for (const SectionType& type : profile.section_types) {
-    for (const Measurement& each : type.measurements) {
-      if (std::find(devices.begin(), devices.end(), each.device) == devices.end())
-        devices.push_back(each.device);
-    }
-  }
-  return devices;
-}
-
 // A profile that was measured or estimated on other devices than the cluster has.
 void refuse_other_devices(const Question& question, const std::string& cluster) {
   const std::vector<std::string> measured = devices_of(question.profile.value);
@@ -181,6 +171,7 @@ void use_measurements(Question& question, const SearchOptions& options, const Lo
   question.profile = {read_profile(model.value, options.profile), model.file};
   refuse_as_cluster(cluster);
   question.cluster = load_cluster(cluster);
+  question.devices_alike = take_device_names(question.cluster, question.profile);
   refuse_other_devices(question, cluster);
 }
 
@@ -296,18 +287,9 @@ namespace {
 
 // Whether the profile has times of what is called so: "a100" of a100-sxm-40gb's a100-40gb.
 bool is_measured_on(const std::vector<std::string>& measured, const std::string& device) {
-  const auto has = [&measured](const std::string& name) {
-    return std::find(measured.begin(), measured.end(), name) != measured.end();
-  };
   const bool is_family = std::any_of(measured.begin(), measured.end(),
                                      [&](const auto& name) { return name.starts_with(device); });
-  if (has(device) || is_family) return true;
-  const std::vector<DeviceSheet>& sheets = shipped_devices();
-  return std::any_of(sheets.begin(), sheets.end(), [&](const DeviceSheet& sheet) {
-    return sheet.is_called(device) &&
-           std::any_of(measured.begin(), measured.end(),
-                       [&sheet](const std::string& name) { return sheet.is_called(name); });
-  });
+  return is_family || !device_among(measured, device).empty();
 }
 
 // A profile, for a GPU that it has no times of: a config.json is what is estimated for any.

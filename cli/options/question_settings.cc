@@ -13,6 +13,7 @@
 #include "cli/options/search_options.h"
 #include "cli/options/term_settings.h"
 #include "cli/reports/known_host.h"
+#include "cli/words/device_facts.h"
 #include "cli/words/field_words.h"
 #include "cli/words/near_words.h"
 #include "cli/words/parse.h"
@@ -30,10 +31,8 @@ namespace {
 std::string check_device(const ClusterSpec& cluster, const std::string& option,
                          const std::string& name) {
   std::vector<std::string> known;
-  for (const DeviceType& type : cluster.device_types) {
-    if (type.name == name) return name;
-    known.push_back(type.name);
-  }
+  for (const DeviceType& type : cluster.device_types) known.push_back(type.name);
+  if (std::string own = device_among(known, name); !own.empty()) return own;
   const std::string near = did_you_mean(name, known);
   const bool is_only = known.size() == 1 && !near.starts_with("did you mean");
   bad_option(option, fmt::format("the cluster has no device '{}'", name),
@@ -225,10 +224,26 @@ bool pins_offload(const SearchOptions& options) {
   });
 }
 
+std::string help_for_pins(const Pins& pins, const GpusThere& there) {
+  std::string words;
+  for (const auto& [name, degree] :
+       {std::pair{"TP", &pins.tensor}, std::pair{"PP", &pins.pipeline}, std::pair{"DP", &pins.data},
+        std::pair{"CP", &pins.context}, std::pair{"VP", &pins.chunks},
+        std::pair{"mbs", &pins.micro_batch_size}}) {
+    if (*degree) words += fmt::format("{}{}={}", words.empty() ? "" : ",", name, **degree);
+  }
+  const bool takes_all = devices_needed(pins) == there.gpus;
+  return fmt::format("write --pin {}{}", words,
+                     takes_all ? fmt::format(", which takes all {} GPUs", there.gpus) : "");
+}
+
 void refuse_contradictions(const Question& question) {
-  const auto found = contradictions_of(question, {question.request.gpus, "--gpus allows"});
+  const GpusThere there{question.request.gpus, "--gpus allows"};
+  const auto found = contradictions_of(question, there);
   if (found.empty()) return;
-  bad_option("--pin", joined(found, " "), "change or leave out one of the pins");
+  const std::optional<Pins> nearest = nearest_pins(question, there);
+  bad_option("--pin", joined(found, " "),
+             nearest ? help_for_pins(*nearest, there) : "change or leave out one of the pins");
 }
 
 const std::vector<std::string>& settable_keys() {

@@ -127,6 +127,11 @@ std::string remark_of_uneven_plan(const SearchRequest& request, const Plan& plan
       plan.global_batch, std::int64_t{plan.data} * plan.micro_batch_size);
 }
 
+std::string remark_of_alike(const Question& question) {
+  if (question.devices_alike.empty()) return "";
+  return fmt::format("note: {}: one device by two names\n", joined(question.devices_alike, "; "));
+}
+
 std::string remarks_on_machine(const SearchOptions& given, int gpus) {
   if (given.network && given.device) {
     return remark_of_network(*given.network, sheet_of(*given.device), gpus);
@@ -154,7 +159,7 @@ std::string remark_of_batch(const SearchRequest& request) {
 }  // namespace
 
 std::string remarks_on_question(const SearchOptions& given, const SearchRequest& request) {
-  return remarks_on_machine(given, request.gpus) + remark_of_batch(request);
+  return remark_of_name(given) + remarks_on_machine(given, request.gpus) + remark_of_batch(request);
 }
 
 std::string remarks_on_rows(const SearchOptions& given, const Varied& varied,

@@ -21,6 +21,8 @@ std::string remark_of_uneven_batch(int global_batch, std::string_view what, std:
 // Of a plan whose DP or micro-batch size the search chose.
 std::string remark_of_uneven_plan(const SearchRequest& request, const Plan& plan);
 std::string remarks_on_question(const SearchOptions& given, const SearchRequest& request);
+// Where cluster and profile call a device otherwise.
+std::string remark_of_alike(const Question& question);
 // Where a network was asked for and is not used, and where the device is one of several types that
 // the cluster has.
 std::string remarks_on_machine(const SearchOptions& given, int gpus);

@@ -573,7 +573,8 @@ Answer run_compare(const Arguments& arguments, Screen screen) {
   const Question& first = questions.front();
   if (chosen == TableFormat::kJson) return json_answer(json_of(first, compared), exit);
   Answer answer = report_answer(text_of(first, asker.rows_differ(), compared, screen), exit);
-  answer.remark = remarks_on_rows(given, varied_in(axes), first.request, compared.variants);
+  answer.remark = remark_of_alike(first) +
+                  remarks_on_rows(given, varied_in(axes), first.request, compared.variants);
   return answer;
 }
 

@@ -278,6 +278,10 @@ Answer run_import(const Arguments& arguments, Screen screen) {
                  "no cloud is asked, prices are read from a file: penstock import skypilot vms.csv "
                  "--region us-east-1 --cluster cluster.json -o priced.json, where vms.csv is "
                  "SkyPilot's catalog (docs/importing.md)");
+  options.remark({"price", "prices", "usd", "usd-per-gpu-hour", "cost", "price-per-hour"},
+                 "prices are read from a catalog: penstock import skypilot vms.csv --cluster "
+                 "cluster.json -o new.json; one of your own is told to a plan: penstock plan "
+                 "config.json --cluster cluster.json --global-batch 512 --usd-per-gpu-hour {USD}");
   options.remark({"bandwidth", "latency", "gbps", "speed", "alpha", "beta"},
                  "what a tool measured is imported; a figure of a datasheet is written into the "
                  "cluster file, under \"links\" (bandwidth_bytes_per_s: 400 Gbit/s are "
@@ -301,6 +305,11 @@ Answer run_import(const Arguments& arguments, Screen screen) {
   if (given.json) return json_answer(json_of(given, std::move(imported)), exit);
   std::string text = imported.text;
   if (imported.changes) text += '\n' + changes_report(*imported.changes, screen);
+  if (!imported.changes) {
+    text +=
+        "\nonly printed; --device NAME -o FILE or --cluster FILE -o FILE writes a cluster with "
+        "it\n";
+  }
   if (exit == kNo) text += "nothing of this has a place in the cluster; nothing was written\n";
   if (is_changed && given.output) text += fmt::format("{} holds the cluster\n", *given.output);
   return report_answer(text, exit);

@@ -11,6 +11,8 @@
 
 #include <fmt/format.h>
 
+#include "cli/answers/commands/typed_command.h"
+#include "cli/options/options.h"
 #include "cli/parts/manager_of_job.h"
 #include "cli/verbs/verbs.h"
 #include "cli/words/parse.h"
@@ -31,12 +33,14 @@ constexpr const char* kExamples = R"(  penstock listen job.json --cloud aws --ma
 )";
 
 struct ListenOptions {
+  TypedCommand command;
   std::string job;
   std::optional<std::string> cloud, machine, vm, metadata, notice;
   ManagerOptions manager;
   bool once = false;
 
   void declare(Options& options) {
+    options.keep_command(command);
     options.positional("JOB", "the job file that penstock manage runs", job);
     options.heading("Whose notices");
     options.option("--cloud", "NAME", "aws, gcp or azure", cloud);
@@ -88,7 +92,7 @@ class DistantManager final : public NoticeReceiver {
 };
 
 std::unique_ptr<CloudNotices> notices_of(const ListenOptions& given) {
-  const std::string cloud = required(given.cloud, "--cloud", "--cloud aws");
+  const std::string cloud = required(given.cloud, "--cloud", given.command);
   const auto at = [&](const char* own) {
     return http_exchange(parse_http_address("--metadata", given.metadata.value_or(own)));
   };
@@ -108,7 +112,7 @@ std::unique_ptr<CloudNotices> notices_of(const ListenOptions& given) {
 
 Answer run_listen(const Arguments& arguments, Screen screen) {
   ListenOptions given;
-  Options options("listen JOB --cloud NAME [OPTIONS]",
+  Options options("listen JOB --cloud NAME --machine NAME [OPTIONS]",
                   "Runs on a cloud machine: asks the cloud's metadata service whether the machine "
                   "will be taken away, and tells the manager of the job. Prints every notice on "
                   "stderr, and runs until a signal ends it.",
@@ -116,9 +120,9 @@ Answer run_listen(const Arguments& arguments, Screen screen) {
   given.declare(options);
   if (auto help = options.parse(arguments, screen)) return help_answer(*help);
   if (!given.cloud && !given.machine) {
-    bad_option("--cloud, --machine", "missing", "add --cloud aws --machine node3");
+    bad_option("--cloud, --machine", "missing", "add them, for example " + given.command.whole());
   }
-  const std::string& machine = required(given.machine, "--machine", "--machine node3");
+  const std::string& machine = required(given.machine, "--machine", given.command);
   const auto cloud = notices_of(given);
   DistantManager manager(load_job(given.job), given.manager);
   NoticeListener listener(*cloud, manager, machine, given.vm.value_or(machine));

@@ -82,7 +82,7 @@ struct MorphOptions {
     options.remark({"nodes", "machines", "lose", "lost", "loss", "failures", "spot", "events"},
                    "the recording says when how many GPUs there are (--trace CSV); for fixed "
                    "numbers write one: a first line time_s,gpus, then a line such as 0,64 for "
-                   "every change");
+                   "every change; the last line is the end of the recording");
     options.remark({"spot-trace", "availability", "recording", "nodes-csv", "capacity"},
                    "write --trace {CSV}");
     options.remark({"restart", "restart-time", "restart-cost", "recovery-time", "startup"},
@@ -363,6 +363,17 @@ GoodputReport report_of(const PlanBook& book, const Availability& recording,
   return report;
 }
 
+// Whoever writes a few lines by hand means the last one as a change, and it is the end. Of what a
+// cloud recorded it is one of hundreds.
+std::string remark_of_end(const Availability& recording) {
+  constexpr std::size_t kFew = 10;
+  if (!recording.gpus_at_end || recording.changes.size() > kFew) return "";
+  return fmt::format(
+      "note: the last change, to {}, is at the end of the recording and has no effect: add a line "
+      "with a later time, when the recording ends\n",
+      count_of(*recording.gpus_at_end, "GPU"));
+}
+
 }  // namespace
 
 Answer run_morph(const Arguments& arguments, Screen screen) {
@@ -399,7 +410,11 @@ Answer run_morph(const Arguments& arguments, Screen screen) {
     if (*given.output == "-") return {html};
     write_output(*given.output, html);
   }
-  if (!given.json) return report_answer(goodput_text(report, screen));
+  if (!given.json) {
+    Answer answer = report_answer(goodput_text(report, screen));
+    answer.remark = remark_of_end(recording);
+    return answer;
+  }
   Json json = answer_json("morph").set("book", path).set("trace", trace);
   return json_answer(json.set("result", goodput_json(report)));
 }

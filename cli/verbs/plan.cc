@@ -436,8 +436,9 @@ Answer run_plan(const Arguments& arguments, Screen screen) {
   if (!result.best.empty()) {
     question.request.sequence_length = result.best.front().plan.sequence_length;
   }
-  const std::string remarks =
-      remarks_on_question(given, question.request) + remark_of_tokens(asked, question.request);
+  const std::string remarks = remark_of_alike(question) +
+                              remarks_on_question(given, question.request) +
+                              remark_of_tokens(asked, question.request);
   Winner winner = winner_of(question, result, other, asked, is_short);
   const int exit = exit_of(result, winner);
   const bool writes = output && !result.best.empty();

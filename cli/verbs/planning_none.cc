@@ -1,4 +1,5 @@
 // The verbs of the planner in a program that was built without it.
+#include <algorithm>
 #include <string>
 
 #include "cli/io/files.h"
@@ -29,6 +30,10 @@ Answer not_built(const std::string& verb) {
 }  // namespace
 
 DeviceFacts device_facts(const std::string& name) { return {name}; }
+
+std::string device_among(const std::vector<std::string>& known, const std::string& name) {
+  return std::find(known.begin(), known.end(), name) == known.end() ? "" : name;
+}
 
 std::string gpu_of_machine(const std::string&) { return ""; }
 

@@ -20,11 +20,13 @@
 #include "cli/options/measured_runs.h"
 #include "cli/options/options.h"
 #include "cli/options/search_options.h"
+#include "cli/options/tensor_of_layout.h"
 #include "cli/options/wrong_values.h"
 #include "cli/reports/known_host.h"
 #include "cli/reports/large_plans.h"
 #include "cli/reports/layers_by_stage.h"
 #include "cli/reports/remarks_on_layout.h"
+#include "cli/reports/remarks_on_question.h"
 #include "cli/verbs/verbs.h"
 #include "cli/words/measured_time.h"
 #include "cli/words/parse.h"
@@ -147,32 +149,6 @@ std::string help_for_devices(const Plan& plan, int there) {
                      count_of(plan.devices(), "GPU"));
 }
 
-// Of an estimate: the heads that TP divides; 0 of a profile.
-int heads_of(const Question& question) {
-  return question.estimated ? question.estimated->model.heads : 0;
-}
-
-std::string why_no_tensor(const Question& question, int tensor, const std::vector<int>& degrees) {
-  const int heads = heads_of(question);
-  if (heads > 0 && heads % tensor != 0) {
-    return fmt::format("TP = {} does not divide the {} attention heads of {}", tensor, heads,
-                       question.profile.value.name);
-  }
-  return fmt::format("TP = {}: {} has times for TP = {} only", tensor, question.profile.value.name,
-                     fmt::join(degrees, ", "));
-}
-
-// The nearest that can be instead.
-std::string help_for_tensor(const Question& question, int tensor) {
-  const int heads = heads_of(question);
-  if (heads == 0 || heads % tensor == 0) return "write one of these: TP lies within a node";
-  int below = tensor, above = tensor;
-  while (heads % below != 0) --below;
-  while (above < heads && heads % above != 0) ++above;
-  return above <= heads ? fmt::format("write TP={} or TP={}", below, above)
-                        : fmt::format("write TP={}", below);
-}
-
 // What no measurement or cluster of one type can answer, in the words of the layout.
 void refuse_impossible(const Plan& plan, const Question& question) {
   const ClusterSpec& cluster = question.cluster.value;
@@ -183,10 +159,7 @@ void refuse_impossible(const Plan& plan, const Question& question) {
                fmt::format("it takes {}, and there are {}", count_of(plan.devices(), "GPU"), there),
                help_for_devices(plan, there));
   }
-  const auto degrees = measured_tensor_degrees(question.profile.value, plan.device);
-  if (degrees.empty() || std::binary_search(degrees.begin(), degrees.end(), plan.tensor)) return;
-  bad_option(kLayout, why_no_tensor(question, plan.tensor, degrees),
-             help_for_tensor(question, plan.tensor));
+  refuse_tensor(question, plan);
 }
 
 // EP of a model whose layers are dense, or have fewer experts.
@@ -492,6 +465,7 @@ Answer run_predict(const Arguments& arguments, Screen screen) {
   Answer answer = report_answer(report, exit);
   const bool is_estimated = asked.question.estimated.has_value();
   answer.remark =
+      remark_of_alike(asked.question) +
       remarks_on_layout(given, layout, asked.plan, asked.question.profile.value, is_estimated);
   return answer;
 }

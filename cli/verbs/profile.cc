@@ -407,6 +407,7 @@ Answer run_profile(const Arguments& arguments, Screen screen) {
                  "cluster.json; or run nccl-tests over them: penstock import nccl-tests "
                  "all_reduce.txt --device h100-sxm --gpus 16 -o cluster.json");
   if (auto help = options.parse(arguments, screen)) return help_answer(*help);
+  given.require_device_here();
   go_on_with_torch();
 
   ProfileRequest request = given.request(this_machine().processors);

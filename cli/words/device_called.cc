@@ -100,6 +100,15 @@ std::optional<CountedDevice> counted_device(std::string_view plain,
   return CountedDevice{std::move(device), count};
 }
 
+// "h100:8,a100:8" of "h100,a100".
+std::string node_of_each(const std::string& names) {
+  std::string counted;
+  for (const std::string& name : parse_list("--device", names)) {
+    counted += fmt::format("{}{}:8", counted.empty() ? "" : ",", name);
+  }
+  return counted;
+}
+
 // "8xH100", "H100:8" and "h100,a100": more than one device.
 void refuse_several(const std::string& name, const std::vector<std::string>& known) {
   const std::string plain = without_maker(name);
@@ -111,10 +120,20 @@ void refuse_several(const std::string& name, const std::vector<std::string>& kno
                            name));
   }
   if (name.find(',') != std::string::npos) {
+    std::set<std::string> sheets;
+    for (const std::string& each : parse_list("--device", name)) {
+      sheets.insert(sheet_of(each).name);
+    }
+    if (sheets.size() == 1) {
+      bad_option("--device", fmt::format("'{}' is one device by several names", name),
+                 "write --device " + *sheets.begin());
+    }
     bad_option("--device", fmt::format("'{}' names several", name),
                fmt::format("penstock compare --vary device={} plans for each of them; GPUs of "
-                           "several types at once are a cluster file: --cluster FILE",
-                           name));
+                           "several types at once are a cluster file: penstock devices {} "
+                           "--cluster-out mixed.json writes one; then give --cluster mixed.json "
+                           "in place of --device",
+                           name, node_of_each(name)));
   }
   if (const auto counted = counted_device(plain, known)) {
     bad_option(
@@ -256,10 +275,6 @@ bool is_place(std::string_view plain) {
   }
   return false;
 }
-
-}  // namespace
-
-namespace {
 
 // "h100-80gb-sxm5": the parts of a device's name in any order, and its memory.
 std::string same_parts(const std::string& plain, const std::vector<DeviceSheet>& sheets) {
@@ -427,16 +442,6 @@ void refuse_counted_device(const std::string& name) {
 
 std::string gpu_of_machine(const std::string& name) {
   return std::string(machine_device(without_maker(name)));
-}
-
-DeviceFacts device_facts(const std::string& name) {
-  constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
-  try {
-    const DeviceSheet sheet = sheet_of(name);
-    return {sheet.name, sheet.node.devices, static_cast<double>(sheet.memory.count) / kGib};
-  } catch (const Error&) {
-    return {name};
-  }
 }
 
 }  // namespace penstock

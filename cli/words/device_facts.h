@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace penstock {
 
@@ -13,6 +14,10 @@ struct DeviceFacts {
 };
 
 DeviceFacts device_facts(const std::string& name);
+
+// The name among `known` of the device that is called `name`: this very name, or one that the same
+// datasheet has for it; empty where there is none.
+std::string device_among(const std::vector<std::string>& known, const std::string& name);
 
 // The GPU of a machine that is called as DGX or a cloud's type, "h100-sxm" of "p5.48xlarge"; empty
 // of other names, and two with "or" between them where a machine may have either.

@@ -16,6 +16,7 @@
 
 #include "cli/io/file_kinds.h"
 #include "cli/io/files.h"
+#include "cli/words/device_facts.h"
 #include "cli/words/parse.h"
 #include "report/words.h"
 
@@ -238,9 +239,8 @@ std::optional<int> devices_in(const fs::path& file, const std::vector<std::strin
   if (!format_of_file(file.string()).starts_with("penstock.cluster/")) return {};
   const ClusterSpec cluster = load_cluster(file.string()).value;
   const bool fits = std::all_of(
-      cluster.device_types.begin(), cluster.device_types.end(), [&](const DeviceType& type) {
-        return std::find(devices.begin(), devices.end(), type.name) != devices.end();
-      });
+      cluster.device_types.begin(), cluster.device_types.end(),
+      [&](const DeviceType& type) { return !device_among(devices, type.name).empty(); });
   return fits ? std::optional(device_count(cluster)) : std::nullopt;
 }
 

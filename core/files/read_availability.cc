@@ -205,7 +205,9 @@ class AvailabilityReader {
     for (AvailabilityChange& change : result_.changes) {
       const bool is_new = kept.empty() || change.gpus != kept.back().gpus ||
                           change.of_types != kept.back().of_types || change.usd_per_gpu_hour;
-      if (is_new && (kept.empty() || change.at < result_.end)) kept.push_back(std::move(change));
+      const bool counts = kept.empty() || change.at < result_.end;
+      if (is_new && !counts && change.gpus != kept.back().gpus) result_.gpus_at_end = change.gpus;
+      if (is_new && counts) kept.push_back(std::move(change));
     }
     result_.changes = std::move(kept);
   }

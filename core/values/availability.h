@@ -32,6 +32,8 @@ struct Availability {
   std::vector<AvailabilityChange> changes;  // `at` rises strictly
   Duration end{};                           // not before the last change
   std::vector<std::string> types{};         // of devices; empty: GPUs are counted, not their types
+  // Of a last row that counts other GPUs than the one before: it is the end, and changes nothing.
+  std::optional<int> gpus_at_end{};
 
   [[nodiscard]] bool names_machines() const { return !machines.empty(); }
   bool operator==(const Availability&) const = default;

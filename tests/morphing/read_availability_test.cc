@@ -38,6 +38,13 @@ TEST_CASE("Numbers of GPUs are read, and the last row is the end") {
   CHECK(read.changes[1] == AvailabilityChange{seconds(90), 2, {}, {}, {}, 1.5});
   CHECK(read.end == seconds(120));
   CHECK_FALSE(read.names_machines());
+  CHECK_FALSE(read.gpus_at_end);
+}
+
+TEST_CASE("A change in the last row is no event, and is kept to be told of") {
+  const Availability read = read_availability("time_s,gpus\n0,64\n3600,62\n", "t.csv");
+  CHECK(read.changes.size() == 1);
+  CHECK(read.gpus_at_end == 62);
 }
 
 TEST_CASE("Machines of one moment are one change, and one that came and went was never there") {

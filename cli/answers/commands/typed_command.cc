@@ -13,7 +13,9 @@
 #include "cli/answers/files/typed_files.h"
 #include "cli/io/files.h"
 #include "cli/io/shell_word.h"
+#include "cli/words/device_facts.h"
 #include "cli/words/field_words.h"
+#include "cli/words/is_digits.h"
 #include "cli/words/near_files.h"
 #include "cli/words/number_spellings.h"
 #include "cli/words/parse.h"
@@ -28,7 +30,7 @@ namespace {
 struct Example {
   std::string_view name, value;
 };
-constexpr std::array<Example, 26> kExamples{{{"PLAN", "plan.json"},
+constexpr std::array<Example, 27> kExamples{{{"PLAN", "plan.json"},
                                              {"TOOL", "nccl-tests"},
                                              {"FILE...", "all_reduce.log"},
                                              {"RUN", "train.log"},
@@ -53,7 +55,8 @@ constexpr std::array<Example, 26> kExamples{{{"PLAN", "plan.json"},
                                              {"-M", "8"},
                                              {"--cost", "F=10ms,I=10ms,W=10ms"},
                                              {"--data", "corpus.txt"},
-                                             {"--cloud", "aws"}}};
+                                             {"--cloud", "aws"},
+                                             {"--machine", "node3"}}};
 
 // What says the same in another way.
 struct Instead {
@@ -294,6 +297,30 @@ std::vector<std::string> devices_measured(const std::string& path) {
 
 }  // namespace
 
+namespace {
+
+// A cluster for a profile, and what makes it where there is none at hand.
+struct ClusterForProfile {
+  std::string file, made_by = "";
+};
+ClusterForProfile cluster_for(const std::vector<std::string>& measured,
+                              const TypedCommand& command) {
+  const std::string typed = device_among(measured, values_of(command, "--device"));
+  const std::vector<std::string> wanted = typed.empty() ? measured : std::vector{typed};
+  if (const std::string there = cluster_with(wanted); !there.empty()) return {there};
+  const DeviceFacts device = device_facts(wanted.front());
+  if (device.memory_gib <= 0.0) return {"cluster.json"};
+  const std::string file =
+      is_there("cluster.json") ? "cluster-" + wanted.front() + ".json" : "cluster.json";
+  Arguments words{wanted.front(), "--cluster-out", file};
+  if (const std::string gpus = values_of(command, "--gpus"); is_digits(gpus)) {
+    words.insert(words.begin() + 1, {"--gpus", gpus});
+  }
+  return {file, command_of("devices", words) + "; then "};
+}
+
+}  // namespace
+
 bool TypedCommand::has(std::string_view option) const {
   std::vector<std::string> names{std::string(option)};
   for (const std::vector<std::string>& each : valued) {
@@ -331,10 +358,12 @@ std::string TypedCommand::whole() const {
   }
   const std::vector<std::string> measured =
       files.empty() ? std::vector<std::string>() : devices_measured(files[0]);
+  std::string made_by;
   const bool has_cluster = command.has("--cluster") || is_varied(command, "--cluster");
   if (!measured.empty() && takes_value("--cluster") && !has_cluster) {
-    const std::string cluster = cluster_with(measured);
-    options.insert(options.begin(), {"--cluster", cluster.empty() ? "cluster.json" : cluster});
+    const ClusterForProfile cluster = cluster_for(measured, command);
+    made_by = cluster.made_by;
+    options.insert(options.begin(), {"--cluster", cluster.file});
   }
   for (const Need& need : needs) {
     const bool is_of_cluster = need.name == "--device" || need.name == "--gpus";
@@ -348,7 +377,7 @@ std::string TypedCommand::whole() const {
     options.insert(options.end(), {"--gbs", "512"});
   }
   files.insert(files.end(), options.begin(), options.end());
-  return command_of(line.substr(0, line.find(' ')), files);
+  return made_by + command_of(line.substr(0, line.find(' ')), files);
 }
 
 const std::string& required(const std::optional<std::string>& value, const std::string& option,

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/answers/commands/given_options.h"
 #include "cli/answers/commands/whole_command.h"
 #include "cli/answers/files/cluster_as_model.h"
 #include "cli/answers/files/missing_file.h"
@@ -16,6 +17,7 @@
 #include "cli/answers/files/typed_files.h"
 #include "cli/answers/verbs/able_verbs.h"
 #include "cli/answers/verbs/files_of_verb.h"
+#include "cli/answers/verbs/managed_job.h"
 #include "cli/io/file_kinds.h"
 #include "cli/io/files.h"
 #include "cli/io/plan_json.h"
@@ -134,15 +136,16 @@ void refuse_no_job(const std::string& verb, const Arguments& arguments) {
                                 : role == FileRole::kCluster ? "a cluster"
                                                              : "";
   if (what.empty()) return;
+  const std::string hosts = help_for_hosts(arguments, "job.json");
   throw_bad_input(fmt::format(
       "{}: this is {}, and a job file belongs here\nhelp: a job file (penstock.job/1) names a book "
       "of plans, the data and folders: data/jobs/two_machines.json is one to copy, penstock plan "
       "{} "
       "--device h100-sxm --gpus 8..64 --global-batch 512 -o book.json writes a book; then penstock "
-      "{} job.json, whose manager carries on when GPUs come and go",
+      "{} job.json, whose manager carries on when GPUs come and go{}{}",
       arguments.front(), what,
       role == FileRole::kModel ? arguments.front() : std::string("config.json"),
-      verb == "tell" ? "manage" : verb));
+      verb == "tell" ? "manage" : verb, hosts.empty() ? "" : "\nhelp: ", hosts));
 }
 
 }  // namespace
@@ -172,7 +175,8 @@ void refuse_other_file(const std::string& usage, const Arguments& arguments) {
   });
   if (has_plan && takes == "PLAN") return;
   // A report of a model is one of its search.
-  if (takes == "PLAN" && verb != "report") refuse_model(verb, arguments);
+  const bool searches = verb == "report" && !value_of(arguments, {"--layout"});
+  if (takes == "PLAN" && !searches) refuse_model(verb, arguments);
   const bool is_planned = verb == "plan" || verb == "predict" || verb == "compare";
   if (is_planned && format.starts_with("penstock.cluster/"))
     refuse_cluster_as_model(verb, arguments);

@@ -19,6 +19,7 @@
 #include "cli/io/plan_json.h"
 #include "cli/io/shell_word.h"
 #include "cli/options/options_entry.h"
+#include "cli/words/device_facts.h"
 #include "cli/words/is_digits.h"
 #include "cli/words/is_like_gpu.h"
 #include "cli/words/longest_name.h"
@@ -66,6 +67,23 @@ std::string Options::each_planned(const Arguments& typed, const std::string& opt
   return whole_command("compare", with_taken("compare", {own.front()}, own));
 }
 
+namespace {
+
+// What makes the cluster file, of devices that have datasheets; else one to begin with.
+std::string mixed_cluster_words(const Arguments& types, const Arguments& counts) {
+  Arguments nodes;
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    if (device_facts(types[i]).memory_gib <= 0.0) {
+      return "--cluster FILE (data/clusters/a100-40gb-2x4-v100-16gb-4x4.json is one to copy)";
+    }
+    nodes.push_back(types[i] + ':' + (counts.size() == types.size() ? counts[i] : "8"));
+  }
+  return command_of("devices", {joined(nodes, ","), "--cluster-out", "mixed.json"}) +
+         ", then --cluster mixed.json in place of --device";
+}
+
+}  // namespace
+
 // "--device h100-sxm:32 --device a100-80gb:32" are both at once, without numbers each alone.
 std::string Options::help_for_devices(const Arguments& own,
                                       const std::vector<std::string>& values) const {
@@ -81,16 +99,16 @@ std::string Options::help_for_devices(const Arguments& own,
     instead.insert(instead.end(), {"--gpus", counts.front()});
   }
   const std::string each = each_planned(own, "--device", instead);
-  constexpr const char* kMixed =
-      "--cluster FILE (data/clusters/a100-40gb-2x4-v100-16gb-4x4.json is one to copy)";
+  const std::string mixed = mixed_cluster_words(types, counts);
+
   return counts.empty() ? fmt::format(
                               "{} plans for each; GPUs of several types at once are a "
                               "cluster file: {}",
-                              each, kMixed)
+                              each, mixed)
                         : fmt::format(
                               "{} GPUs of these types at once are a cluster file with a kind "
                               "of node for each: {}; each type alone: {}",
-                              joined(counts, " + "), kMixed, each);
+                              joined(counts, " + "), mixed, each);
 }
 
 namespace {

@@ -1,9 +1,13 @@
 #include "cli/answers/verbs/files_of_verb.h"
 
 #include <algorithm>
+#include <initializer_list>
+#include <set>
 
 #include <fmt/format.h>
 
+#include "cli/answers/commands/given_options.h"
+#include "cli/answers/commands/plain_name.h"
 #include "cli/answers/commands/whole_command.h"
 #include "cli/answers/files/typed_files.h"
 #include "cli/answers/verbs/able_verbs.h"
@@ -11,6 +15,7 @@
 #include "cli/io/file_kinds.h"
 #include "cli/io/shell_word.h"
 #include "cli/verbs/verbs.h"
+#include "cli/words/field_words.h"
 #include "cli/words/trainer_called.h"
 #include "trainers/trainer_table.h"
 
@@ -55,7 +60,8 @@ PartedWords parted_words(std::string_view maker, std::string_view verb, const Ar
 }
 
 // "--to torchtitan", "--format deepspeed" ask for a plan that it can run.
-std::string help_for_exported_model(const Arguments& arguments, const Arguments& making) {
+std::string help_for_exported_model(std::string_view maker, const Arguments& arguments,
+                                    const Arguments& making) {
   const std::string asked = trainer_asked(arguments);
   const std::string trainer = asked.empty() ? "megatron" : asked;
   Arguments words{arguments[0]};
@@ -72,8 +78,7 @@ std::string help_for_exported_model(const Arguments& arguments, const Arguments&
   }
   const std::string name = trainer.substr(0, trainer.find('@'));
   const std::string planned = name == "megatron-bridge" ? "megatron" : trainer;
-  return fmt::format("make a plan from it: {}{} -o plan.json; then {}",
-                     whole_command("plan", words),
+  return fmt::format("make a plan from it: {}{} -o plan.json; then {}", whole_command(maker, words),
                      find_trainer(planned) == nullptr ? "" : " --for " + planned,
                      command_of_export("plan.json", trainer, arguments));
 }
@@ -229,9 +234,42 @@ std::string help_for_files(std::string_view verb, const Arguments& arguments) {
   return takes == "PLAN" && files.plans.empty() ? help_for_plan_verb(verb, files, arguments) : "";
 }
 
-std::string help_for_plan_first(std::string_view verb, const Arguments& arguments) {
-  // What ran has a layout, which nobody looks for.
-  const std::string_view maker = verb == "validate" ? "predict" : "plan";
+namespace {
+
+// "config.json 'TP=2 PP=4 DP=2 mbs=1 gbs=64'" with --layout before it.
+Arguments with_named_layout(const Arguments& words) {
+  Arguments named;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::size_t equals = words[i].find('=');
+    const bool is_value =
+        i > 0 && words[i - 1].starts_with("--") && words[i - 1].find('=') == std::string::npos;
+    const bool is_layout = equals != std::string::npos && !is_value &&
+                           words[i].find(' ') != std::string::npos &&
+                           !key_called(words[i].substr(0, equals)).empty();
+    if (is_layout) named.emplace_back("--layout");
+    named.push_back(words[i]);
+  }
+  return named;
+}
+
+// One layout and no other: by its option, or by all degrees and the batch as options of their own.
+bool says_layout(const Arguments& words) {
+  if (value_of(words, {"--layout"})) return true;
+  std::set<std::string> keys;
+  for (const GivenOption& option : given_words({}, words).options) {
+    keys.insert(key_called(plain_name(option)));
+  }
+  const std::initializer_list<const char*> all{"T", "P", "D", "global-batch"};
+  return std::all_of(all.begin(), all.end(),
+                     [&keys](const char* key) { return keys.count(key) > 0; });
+}
+
+}  // namespace
+
+std::string help_for_plan_first(std::string_view verb, const Arguments& typed) {
+  const Arguments arguments = with_named_layout(typed);
+  // What ran has a layout, which nobody looks for, and one that was typed is predicted as it is.
+  const std::string_view maker = verb == "validate" || says_layout(arguments) ? "predict" : "plan";
   const PartedWords parted = parted_words(maker, verb, arguments);
   if (verb == "train" && role_of(arguments[0]) == FileRole::kModel) {
     Arguments model{arguments[0]};
@@ -240,9 +278,9 @@ std::string help_for_plan_first(std::string_view verb, const Arguments& argument
         "hand it to a trainer: {} --for megatron -o plan.json; then penstock export plan.json --to "
         "megatron -o job writes the files that start it; penstock train itself runs plans from a "
         "profile: penstock profile {} --device cpu -o profile.json measures one (docs/training.md)",
-        whole_command("plan", model), shell_word(arguments[0]));
+        whole_command(maker, model), shell_word(arguments[0]));
   }
-  if (verb == "export") return help_for_exported_model(arguments, parted.making);
+  if (verb == "export") return help_for_exported_model(maker, arguments, parted.making);
   const std::string plan = plan_written(verb, arguments);
   Arguments making{arguments[0]}, asked{plan};
   making.insert(making.end(), parted.making.begin(), parted.making.end());

@@ -125,13 +125,29 @@ void refuse_step_in_calibrate(const Arguments& words, const OptionTable& table) 
   const TypedFiles files = typed_files(words);
   const bool has_plan = !files.plans.empty() && is_there(files.plans.front());
   if (!step || (files.models.empty() && !has_plan)) return;
+  // A file of runs names a file of the cluster, which a plan of an assumed one has not.
+  const std::string plan = has_plan ? files.plans.front() : "plan.json";
+  const bool is_assumed = has_plan && plan_made(plan).cluster.empty();
   throw_bad_input(fmt::format(
-      "{}: calibrate fits to a file of runs, and one step is told to a prediction\nhelp: {}{}; "
-      "several runs make a file: penstock validate plan.json train.log --add-to runs.json",
+      "{}: calibrate fits to a file of runs, and one step is told to a prediction\nhelp: {}{}{}",
       step->option,
-      has_plan ? commands_of_plan(files.plans.front(), *step)
-               : commands_of_model(files.models.front(), *step),
-      remark_on_unit(*step)));
+      has_plan ? commands_of_plan(plan, *step) : commands_of_model(files.models.front(), *step),
+      remark_on_unit(*step),
+      is_assumed ? ""
+                 : "; several runs make a file: " +
+                       command_of("validate", {plan, "train.log", "--add-to", "runs.json"})));
+}
+
+// "validate plan.json --measured 5.2s".
+void refuse_step_in_validate(const Arguments& words, const OptionTable& table) {
+  const auto step = step_typed(table, words);
+  const Arguments plans = typed_files(words).plans;
+  if (!step || plans.empty() || !is_there(plans.front())) return;
+  throw_bad_input(fmt::format(
+      "{}: validate compares a plan with a log, and one step is told to a prediction\nhelp: {}{}; "
+      "the log of a run: {}",
+      step->option, commands_of_plan(plans.front(), *step), remark_on_unit(*step),
+      command_of("validate", {plans.front(), "train.log"})));
 }
 
 // The median of the steps that count; empty where validate would refuse the log.
@@ -265,6 +281,7 @@ void refuse_measured_elsewhere(const OptionTable& table, const Arguments& words)
     refuse_step_in_calibrate(words, table);
     refuse_log_in_calibrate(words);
   }
+  if (verb == "validate") refuse_step_in_validate(words, table);
   if (verb == "plan" || verb == "compare" || verb == "predict") {
     refuse_step_in_search(verb, words, table);
   }

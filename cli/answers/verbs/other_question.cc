@@ -14,8 +14,11 @@
 #include "cli/answers/commands/plain_name.h"
 #include "cli/answers/commands/whole_command.h"
 #include "cli/answers/files/typed_files.h"
+#include "cli/answers/verbs/asked_of_plan.h"
 #include "cli/answers/verbs/asked_of_search.h"
 #include "cli/answers/verbs/comparison_asked.h"
+#include "cli/answers/verbs/managed_job.h"
+#include "cli/answers/verbs/mixed_devices.h"
 #include "cli/words/field_words.h"
 #include "cli/words/is_among.h"
 #include "cli/words/is_digits.h"
@@ -148,7 +151,9 @@ void refuse_availability(const OptionTable& table, const Arguments& words) {
       book = with_instead(book, each, {});
       break;
     }
-    const std::string counts = number_in(most) > 8 ? "8.." + most : "1.." + most;
+    const std::string counts = number_in(most) <= 8       ? "1.." + most
+                               : number_in(most) % 8 == 0 ? "8.." + most + ":8"
+                                                          : "8.." + most;
     book.insert(book.end(), {"--gpus", is_digits(most) ? counts : most, "-o", "book.json"});
     refuse(fmt::format("unknown option '{}'", option.name),
            fmt::format("GPUs that come and go are replayed with a book of plans: {}; then {}",
@@ -216,6 +221,50 @@ void refuse_range_of_lengths(const OptionTable& table, const Arguments& words) {
                      values_in_range(text)));
 }
 
+// "schedule config.json --device h100-sxm -P 4 -M 8": schedules of a model are compared, with as
+// many ranks and micro-batches.
+void refuse_schedule_of_model(const OptionTable& table, const Arguments& words) {
+  const GivenWords given = given_words(table, words);
+  if (verb_of(table) != "schedule" || given.bare.empty() || !is_model_file(given.bare.front())) {
+    return;
+  }
+  std::string ranks, micro_batches, chunks, schedules = "1f1b,zb-h1";
+  std::vector<GivenOption> counts;
+  for (const GivenOption& option : given.options) {
+    const std::string key = key_called(plain_name(option.name));
+    const bool is_schedule = plain_name(option.name) == "schedule" && !option.value.empty();
+    const bool is_count = is_among({"P", "M", "V"}, key) && number_in(option.value) > 0;
+    if (!is_schedule && !is_count) continue;
+    std::string& value = is_schedule  ? schedules
+                         : key == "P" ? ranks
+                         : key == "M" ? micro_batches
+                                      : chunks;
+    value = option.value;
+    counts.push_back(option);
+  }
+  if (ranks.empty() && micro_batches.empty()) return;
+  if (ranks.empty()) ranks = "4";
+  if (micro_batches.empty()) micro_batches = std::to_string(2 * number_in(ranks));
+  Arguments command = with_taken("compare", {given.bare.front()}, without(words, counts));
+  // Every replica has as many micro-batches, of one sample.
+  const std::string gpus = value_of(command, {"--gpus"}).value_or(ranks);
+  const bool are_replicas = number_in(gpus) > 0 && number_in(gpus) % number_in(ranks) == 0;
+  const std::int64_t replicas = are_replicas ? number_in(gpus) / number_in(ranks) : 1;
+  const std::string pins =
+      fmt::format("PP={}{}{},mbs=1", ranks, replicas > 1 ? fmt::format(",DP={}", replicas) : "",
+                  chunks.empty() ? "" : ",VP=" + chunks);
+  for (const auto& [name, value] :
+       {std::pair{"--gpus", gpus},
+        std::pair{"--global-batch", std::to_string(replicas * number_in(micro_batches))}}) {
+    if (!value_of(command, {name})) command.insert(command.end(), {name, value});
+  }
+  command.insert(command.end(), {"--pin", pins, "--vary", "schedule=" + schedules});
+  refuse(fmt::format("{}: this is a model, and the name of a schedule belongs here",
+                     given.bare.front()),
+         fmt::format("schedules of a model with {} ranks and {} micro-batches: {}", ranks,
+                     micro_batches, whole_command("compare", command)));
+}
+
 // "plan config.json other.json --share": jobs beside each other.
 void refuse_sharing(const OptionTable& table, const Arguments& words) {
   if (verb_of(table) != "plan") return;
@@ -237,6 +286,10 @@ void refuse_sharing(const OptionTable& table, const Arguments& words) {
 
 void refuse_other_question(const OptionTable& table, const Arguments& words) {
   const std::string verb = verb_of(table);
+  refuse_mixed_devices(table, words);
+  refuse_asked_of_plan(table, words);
+  refuse_of_managed_job(table, words);
+  refuse_schedule_of_model(table, words);
   refuse_compared(verb, words);
   refuse_checked_model(verb, words);
   refuse_noise(table, words);

@@ -10,6 +10,8 @@
 
 #include <fmt/format.h>
 
+#include "cli/answers/commands/given_options.h"
+#include "cli/answers/commands/plain_name.h"
 #include "cli/answers/commands/whole_command.h"
 #include "cli/answers/files/typed_files.h"
 #include "cli/answers/verbs/able_verbs.h"
@@ -19,6 +21,7 @@
 #include "cli/io/shell_word.h"
 #include "cli/options/options_entry.h"
 #include "cli/words/field_words.h"
+#include "cli/words/has_part.h"
 #include "cli/words/is_among.h"
 #include "cli/words/near_files.h"
 #include "cli/words/parse.h"
@@ -32,6 +35,18 @@ bool has_any(const std::string& text, std::initializer_list<std::string_view> pa
   return std::any_of(parts.begin(), parts.end(), [&text](std::string_view part) {
     return text.find(part) != std::string::npos;
   });
+}
+
+// "--price" and "2.5" of "--price h100=2.5"; empty where no price is among the words.
+GivenOption price_in(const Arguments& words) {
+  for (const GivenOption& option : given_words({}, words).options) {
+    const bool is_price = has_part(plain_name(option), {"price", "prices", "usd", "cost"});
+    const std::string number = option.value.substr(option.value.find_last_of("=:$") + 1);
+    const bool is_number =
+        !number.empty() && number.find_first_not_of("0123456789.") == std::string::npos;
+    if (is_price && is_number) return {option.name, number, 0, 0};
+  }
+  return {"", "", 0, 0};
 }
 
 // Of what is imported already, or never is; what was to be written is another file.
@@ -50,6 +65,14 @@ std::string use_of_own_file(const Arguments& arguments) {
     case FileRole::kPlan:
       return "a plan is read as it is: " + command_of("explain", {path});
     case FileRole::kCluster:
+      if (const GivenOption price = price_in(words); !price.value.empty()) {
+        return fmt::format(
+            "a price of your own ({}) is told to a plan: {}; a catalog of prices is read by {}",
+            price.name,
+            whole_command("plan",
+                          {"config.json", "--cluster", path, "--usd-per-gpu-hour", price.value}),
+            command_of("import", {"skypilot", "vms.csv", "--cluster", path, "-o", "new.json"}));
+      }
       return "a cluster takes what is imported: " +
              command_of("import",
                         {"nccl-tests", "all_reduce.log", "--cluster", path, "-o", "new.json"});
@@ -59,18 +82,31 @@ std::string use_of_own_file(const Arguments& arguments) {
 }
 
 // What is written needs a cluster to go into: where none is named, that which is assumed of a GPU.
+// What is not written is only printed, which is why somebody imports nothing.
 Arguments with_machine(Arguments words) {
   const auto is_named = [&words](std::string_view option) {
     return std::any_of(words.begin(), words.end(), [option](const std::string& word) {
       return std::string_view(word).substr(0, word.find('=')) == option;
     });
   };
-  const bool is_written = is_named("-o") || is_named("--output");
-  if (!is_written || is_named("--cluster") || is_named("--device")) return words;
+  const bool is_written = is_named("-o") || is_named("--output"),
+             has_cluster = is_named("--cluster") || is_named("--device");
+  const bool is_measured = words.front() == "nccl-tests";
+  if (has_cluster || (!is_written && !is_measured)) return words;
   const auto at = std::find_if(words.begin(), words.end(),
                                [](const std::string& word) { return word.starts_with('-'); });
   words.insert(at, {"--device", "h100-sxm", "--gpus", "16"});
+  if (!is_written) words.insert(words.end(), {"-o", "new.json"});
   return words;
+}
+
+// Of what the name of a file does not say, and its lines may.
+std::string remark_of_collective(const std::string& tool, const std::string& name) {
+  const bool is_said =
+      has_any(name, {"reduce", "gather", "sendrecv", "alltoall", "broadcast", "scatter"});
+  if (tool != "nccl-tests" || is_said) return "";
+  return "; the command line of the test in the file says which collective it is, or else the "
+         "file's name does, all_reduce.txt";
 }
 
 // "import all_reduce.log": the tool comes first, and the name of its file tells which one.
@@ -97,7 +133,8 @@ void refuse_as_tool(const Arguments& arguments) {
     throw_bad_input(what + "the tool that wrote it comes first: " +
                     (verb_takes("import", words)
                          ? command_of("import", words)
-                         : command_of_taken("import", {tool, path}, words)));
+                         : command_of_taken("import", {tool, path}, words)) +
+                    remark_of_collective(tool, name));
   }
   if (const FileKind kind = kind_of_text(path, ""); !kind.words.empty()) {
     throw_bad_input(what + std::string(kind.use));

@@ -2,19 +2,25 @@
 // that it writes: what to make first, with what was typed.
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <system_error>
 
 #include <fmt/format.h>
 
 #include "cli/answers/commands/given_options.h"
+#include "cli/answers/commands/plain_name.h"
 #include "cli/answers/commands/whole_command.h"
 #include "cli/answers/files/plan_as_model.h"
 #include "cli/answers/files/typed_files.h"
 #include "cli/answers/verbs/asked_of_search.h"
+#include "cli/answers/verbs/plan_compared.h"
+#include "cli/answers/verbs/plan_made.h"
 #include "cli/io/shell_word.h"
 #include "cli/options/options_entry.h"
 #include "cli/verbs/verbs.h"
 #include "cli/words/field_words.h"
+#include "cli/words/is_among.h"
+#include "cli/words/is_digits.h"
 #include "core/values/error.h"
 #include "trainers/flag_names.h"
 
@@ -81,6 +87,17 @@ std::string range_in(Arguments& words, std::string_view thing) {
   return least + ".." + most;
 }
 
+// "64" as "8..64:8", the nodes that come and go, "60" as "8..60" and "8" as "1..8": a recording has
+// any number up to it.
+std::string up_to(const std::string& gpus) {
+  constexpr std::size_t kFewDigits = 1;
+  constexpr int kPerNode = 8;
+  if (!is_digits(gpus) || gpus == "1") return gpus;
+  if (gpus.size() <= kFewDigits) return "1.." + gpus;
+  const bool are_nodes = gpus.size() < kPerNode && std::stoi(gpus) % kPerNode == 0;
+  return "8.." + gpus + (are_nodes ? ":8" : "");
+}
+
 // The book that is asked for; its model comes first.
 std::string command_of_book(Arguments words) {
   const TypedFiles files = typed_files(words);
@@ -99,8 +116,10 @@ std::string command_of_book(Arguments words) {
     if (is_other && book.end() - at > 1) book.erase(at, at + 2);
   }
   if (!range.empty()) book.insert(book.end(), {option, range});
+  const auto gpus = std::find(book.begin(), book.end(), "--gpus");
+  if (book.end() - gpus > 1) *(gpus + 1) = up_to(*(gpus + 1));
   if (range.empty() && !has("--gpus") && !has("--nodes")) {
-    book.insert(book.end(), {"--gpus", "8..64"});
+    book.insert(book.end(), {"--gpus", up_to("64")});
   }
   book.insert(book.end(), {"-o", "book.json"});
   if (role_of(model) == FileRole::kPlan) {  // for other numbers of GPUs, of what it was made from
@@ -111,7 +130,46 @@ std::string command_of_book(Arguments words) {
   return whole_command("plan", book);
 }
 
-// "morph config.json --device h100-sxm --min-gpus 8 --max-gpus 64".
+// A loss that was typed, "--failures 2" or "--lost-nodes 1", and what it is lost of.
+struct Loss {
+  GivenOption option;
+  int all, left;
+};
+std::optional<Loss> loss_in(const Arguments& words, const std::string& plan) {
+  PlanMade made = plan.empty() ? PlanMade{} : plan_made(plan);
+  if (const auto gpus = value_of(words, {"--gpus"}); gpus && is_digits(*gpus)) made.gpus = *gpus;
+  if (const auto device = value_of(words, {"--device"})) made.device = *device;
+  constexpr std::size_t kMostDigits = 6;
+  if (!is_digits(made.gpus) || made.gpus.size() > kMostDigits) made.gpus = "64";
+  const int all = std::stoi(made.gpus);
+  for (const GivenOption& option : given_words({}, words).options) {
+    const bool is_count =
+        is_among({"failures", "failure", "lose", "lost", "loss"}, plain_name(option)) &&
+        is_digits(option.value) && option.value.size() < kMostDigits;
+    const int left = is_count ? all - std::stoi(option.value) : gpus_left(option, made);
+    if (left > 0 && left < all) return Loss{option, all, left};
+  }
+  return {};
+}
+
+// The recording of that loss, as a command that writes it.
+std::string recording_of(const Loss& loss, const std::string& file) {
+  return fmt::format(
+      "; {} {} is a recording, whose last line is its end: printf "
+      "'time_s,gpus\\n0,{}\\n3600,{}\\n7200,{}\\n' > {} writes one: they are lost after an hour, "
+      "of two",
+      loss.option.name, loss.option.value, loss.all, loss.left, loss.left, file);
+}
+
+// The recording that was typed, with its option or without.
+std::string trace_in(const Arguments& words) {
+  if (const auto named = value_of(words, {"--trace"})) return *named;
+  const auto bare = std::find_if(words.begin(), words.end(), is_recording);
+  return bare == words.end() ? "trace.csv" : *bare;
+}
+
+// "morph config.json --device h100-sxm --min-gpus 8 --max-gpus 64", "morph plan.json --trace
+// t.csv".
 void refuse_morph_of_search(const Arguments& arguments) {
   const auto has = [&arguments](std::string_view name) {
     return std::any_of(arguments.begin(), arguments.end(), [name](const std::string& word) {
@@ -120,15 +178,24 @@ void refuse_morph_of_search(const Arguments& arguments) {
   };
   const TypedFiles files = typed_files(arguments);
   const bool is_range = has("--min-gpus") || has("--min-nodes");
-  const bool is_asked = !files.models.empty() || has("--device") || is_range;
-  if (has("--book") || (!files.plans.empty() && !is_range) || !is_asked) return;
-  const auto trace = std::find(arguments.begin(), arguments.end(), "--trace");
+  const bool is_plan = !files.plans.empty() && is_there(files.plans.front());
+  const bool is_asked = !files.models.empty() || has("--device") || is_range || is_plan;
+  const bool has_other = is_plan && value_of(arguments, {"--book"}) == files.plans.front();
+  if ((has("--book") && !has_other) || !is_asked) return;
+  const std::string plan = is_plan ? files.plans.front() : "", trace = trace_in(arguments);
+  const auto loss = loss_in(arguments, plan);
+  Arguments words = arguments;
+  if (loss && !has("--gpus") && !is_range) {
+    words.insert(words.end(), {"--gpus", std::to_string(loss->all)});
+  }
   throw_bad_input(fmt::format(
-      "--book: missing, the plans for every number of GPUs\nhelp: a book of plans comes first: {}; "
-      "then {}",
-      command_of_book(arguments),
-      command_of("morph", {"--book", "book.json", "--trace",
-                           arguments.end() - trace > 1 ? *(trace + 1) : "trace.csv"})));
+      "{}\nhelp: {}: {}; then {}{}",
+      has_other ? plan + ": this is a plan, and a book of plans belongs here"
+                : std::string("--book: missing, the plans for every number of GPUs"),
+      is_plan ? plan + " is one plan, and a book has one for every number of GPUs"
+              : std::string("a book of plans comes first"),
+      command_of_book(words), command_of("morph", {"--book", "book.json", "--trace", trace}),
+      loss ? recording_of(*loss, trace) : ""));
 }
 
 // "plan config.json --min-gpus 8 --max-gpus 64".
@@ -143,25 +210,12 @@ void refuse_range_of_plan(const Arguments& arguments) {
   }
 }
 
-// "64" as "8..64", "8" as "1..8": a recording has any number up to it.
-std::string up_to(const std::string& gpus) {
-  constexpr std::size_t kFewDigits = 1;
-  return (gpus.size() <= kFewDigits ? "1.." : "8..") + gpus;
-}
-
 // "plan config.json --availability trace.csv --gpus 64".
 void refuse_recording_of_plan(const Arguments& arguments) {
   const OptionTable table = options_of(*find_verb("plan"));
   for (const GivenOption& option : given_words(table, arguments).options) {
     if (!is_recording(option.value) || row_named(table, option.name) != nullptr) continue;
-    Arguments words = with_instead(arguments, option, {});
-    for (const GivenOption& each : given_words(table, words).options) {
-      const bool is_number = !each.value.empty() && each.value.size() < 6 &&
-                             each.value.find_first_not_of("0123456789") == std::string::npos;
-      if (each.name != "--gpus" || !is_number) continue;
-      words = with_instead(words, each, {"--gpus", up_to(each.value)});
-      break;
-    }
+    const Arguments words = with_instead(arguments, option, {});
     throw_bad_input(fmt::format(
         "{}: {} is a recording of GPUs that come and go\nhelp: a book has a plan for every number "
         "of them: {}; then {}",

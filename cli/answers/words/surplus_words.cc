@@ -253,15 +253,21 @@ std::string help_for_recording(const SurplusWord& surplus) {
 
 // "schedule 1f1b zb-h1".
 std::string help_for_schedules(const SurplusWord& surplus) {
-  if (!surplus.usage.starts_with("schedule") || surplus.own[0][0] == '-') return "";
-  Arguments schedules{surplus.own[0]};
+  const auto first = std::find_if(surplus.own.begin(), surplus.own.end(), [](const auto& word) {
+    return !schedule_spelled(word.substr(0, word.find(','))).empty();
+  });
+  if (surplus.verb() != "schedule" || first == surplus.own.end()) return "";
+  Arguments schedules{*first};
   for (const std::string& each : surplus.left) {
     if (!schedule_spelled(each).empty()) schedules.push_back(each);
   }
-  return schedules.size() == 1
-             ? fmt::format("leave it out: usage: penstock {}", surplus.usage)
-             : fmt::format("several schedules are one word, with commas: penstock schedule {}",
-                           joined(schedules, ","));
+  if (schedules.size() == 1) {
+    return fmt::format("leave it out: usage: penstock {}", surplus.usage);
+  }
+  Arguments words = surplus.own;
+  words[static_cast<std::size_t>(first - surplus.own.begin())] = joined(schedules, ",");
+  for (const std::string& each : surplus.left) std::erase(words, each);
+  return "several schedules are one word, with commas: " + whole_command("schedule", words);
 }
 
 // "explain plan.json why is it slow": what it says anyway, and how choices are asked for.
@@ -272,6 +278,17 @@ std::string help_for_question(const SurplusWord& surplus) {
   return fmt::format("{} says what limits the plan; of a choice that it did not take: {}",
                      command_of("explain", {plan}),
                      command_of("explain", {plan, "--why-not", "TP=8,PP=4"}));
+}
+
+// "fingerprint config.json".
+std::string help_for_hashed_file(const SurplusWord& surplus) {
+  if (surplus.verb() != "fingerprint" || !looks_like_file(surplus.word)) return "";
+  return fmt::format(
+      "leave it out: {}; it hashes what this build predicts, to compare two builds, and reads no "
+      "file; "
+      "whether two files are the same, sha256sum {} tells; a plan names the hashes of what it was "
+      "made from",
+      command_of("fingerprint", surplus.others()), shell_word(surplus.word));
 }
 
 // Of words that nothing is known of: the command without them.
@@ -307,17 +324,22 @@ std::string Options::help_for_surplus(const Arguments& own, const std::string& w
   const Asked asked{known, remarks_, make_index};
   const Arguments left = parser_->app.remaining();
   const SurplusWord surplus{word, own, left, usage_, asked, choice_called(own, word)};
-  return first_help({help_for_backslash,     help_for_arguments_file, help_for_blank_at_comma,
-                     help_for_environment,   help_for_further_pair,   help_for_varied_lists,
-                     help_for_parted_time,   help_for_placed,         help_for_bare_degrees,
-                     help_for_runs,          help_for_moved_word,     help_for_parted_count,
-                     help_for_unit,          help_for_nodes,          help_for_dashes,
-                     help_for_one_at_a_time, help_for_choice,         help_for_value_of_flag,
-                     help_for_needed,        help_for_number,         help_for_pair,
-                     help_for_parted_device, help_for_needed_device,  help_for_parted_list,
-                     help_for_script,        help_for_recording,      help_for_subcommand,
-                     help_for_file,          help_for_schedules,      help_for_question,
-                     help_for_rest},
+  return first_help({help_for_backslash,      help_for_arguments_file,
+                     help_for_blank_at_comma, help_for_environment,
+                     help_for_further_pair,   help_for_varied_lists,
+                     help_for_parted_time,    help_for_placed,
+                     help_for_bare_degrees,   help_for_runs,
+                     help_for_moved_word,     help_for_parted_count,
+                     help_for_unit,           help_for_nodes,
+                     help_for_dashes,         help_for_one_at_a_time,
+                     help_for_choice,         help_for_value_of_flag,
+                     help_for_needed,         help_for_number,
+                     help_for_pair,           help_for_parted_device,
+                     help_for_needed_device,  help_for_parted_list,
+                     help_for_script,         help_for_recording,
+                     help_for_subcommand,     help_for_file,
+                     help_for_schedules,      help_for_question,
+                     help_for_hashed_file,    help_for_rest},
                     surplus);
 }
 

@@ -1,0 +1,116 @@
+#include "cli/answers/verbs/asked_of_plan.h"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "cli/answers/commands/given_options.h"
+#include "cli/answers/commands/plain_name.h"
+#include "cli/answers/files/typed_files.h"
+#include "cli/answers/verbs/able_verbs.h"
+#include "cli/answers/verbs/plan_compared.h"
+#include "cli/io/shell_word.h"
+#include "cli/words/field_words.h"
+#include "cli/words/is_among.h"
+#include "cli/words/parted_at_commas.h"
+#include "cli/words/schedule_spelled.h"
+#include "core/values/error.h"
+
+namespace penstock {
+namespace {
+
+// Whether all of "TP=4,PP=2" is what a plan chose: not its GPUs or its batch.
+bool are_choices(const std::string& text) {
+  const Arguments pairs = parted_at_commas(text);
+  return !pairs.empty() && std::all_of(pairs.begin(), pairs.end(), [](const std::string& pair) {
+    const std::size_t equals = pair.find('=');
+    if (equals == std::string::npos || equals + 1 == pair.size()) return false;
+    const std::string word = pair.substr(0, equals);
+    return is_among({"P", "V", "D", "T", "C", "EP", "ETP", "b"}, key_called(plain_word(word))) ||
+           is_among({"schedule", "recompute", "sharding", "zero1", "offload", "placement"}, word);
+  });
+}
+
+// "schedule=gpipe" of "--schedule gpipe", "TP=4" of "--what-if TP=4"; empty of other options.
+std::string choice_in(const GivenOption& option) {
+  const std::string plain = plain_name(option);
+  if (is_among({"schedule", "pipeline-schedule", "schedule-name"}, plain)) {
+    const std::string_view schedule = schedule_spelled(option.value);
+    return schedule.empty() ? "" : fmt::format("schedule={}", schedule);
+  }
+  const bool is_asked = is_among(
+      {"what-if", "whatif", "if", "try", "with", "instead", "alternative", "change", "set"}, plain);
+  return is_asked && are_choices(option.value) ? option.value : "";
+}
+
+bool are_schedules(const GivenOption& option) {
+  const Arguments names = parted_at_commas(option.value);
+  return is_among({"schedule", "schedules"}, plain_name(option)) && names.size() > 1 &&
+         std::all_of(names.begin(), names.end(),
+                     [](const auto& name) { return !schedule_spelled(name).empty(); });
+}
+
+// "--what-if gpus=32", "--schedule 1f1b,gpipe": more than a plan chose is asked of its model.
+void refuse_question(const Arguments& words, const GivenOption& option) {
+  const bool is_what_if = is_among({"what-if", "whatif"}, plain_name(option));
+  if (!is_what_if && !are_schedules(option)) return;
+  const std::string command =
+      plan_compared(is_what_if ? with_instead(words, option, {"--set", option.value}) : words);
+  if (command.empty()) return;
+  throw_bad_input(fmt::format("unknown option '{}'\nhelp: the plan's question is asked again: {}",
+                              option.name, command));
+}
+
+void refuse_choice(const OptionTable& table, const Arguments& words, const std::string& plan,
+                   const GivenOption& option) {
+  const std::string choice = choice_in(option);
+  if (choice.empty()) return;
+  const bool explains = verb_of(table) == "explain";
+  const std::string command =
+      command_of("explain", explains ? with_instead(words, option, {"--why-not", choice})
+                                     : Arguments{plan, "--why-not", choice});
+  throw_bad_input(fmt::format(
+      "unknown option '{}'\nhelp: {}{}", option.name,
+      explains ? "write "
+               : "a plan has its own choices; with the best plan that has this one it is compared "
+                 "by ",
+      command));
+}
+
+// "--timeline t.json", "--chrome-trace trace.json", "-o step.svg" of a verb that writes no file.
+void refuse_drawing(const OptionTable& table, const Arguments& words, const std::string& plan,
+                    const GivenOption& option) {
+  const bool is_output = is_among({"o", "output", "out", "save", "svg", "png", "plot", "figure"},
+                                  plain_name(option)),
+             is_trace = is_among({"timeline", "chrome", "chrome-trace", "perfetto", "trace",
+                                  "trace-file", "trace-out", "gantt"},
+                                 plain_name(option));
+  const auto ends = [&option](std::string_view end) { return option.value.ends_with(end); };
+  const bool is_picture = ends(".svg") || ends(".png"), is_page = ends(".html");
+  if (!(is_output && is_picture) && !(is_trace && (is_picture || is_page || ends(".json")))) return;
+  const std::string drawing = is_page ? "report" : "trace";
+  const Arguments instead{"-o", option.value};
+  const std::string command =
+      command_of(drawing, verb_of(table) == drawing ? with_instead(words, option, instead)
+                                                    : Arguments{plan, instead[0], instead[1]});
+  throw_bad_input(fmt::format("unknown option '{}'\nhelp: write {}{}", option.name, command,
+                              ends(".json") ? "; it opens in ui.perfetto.dev" : ""));
+}
+
+}  // namespace
+
+void refuse_asked_of_plan(const OptionTable& table, const Arguments& words) {
+  if (words.empty() || first_argument(table.usage) != "PLAN") return;
+  const Arguments plans = typed_files(words).plans;
+  if (plans.size() != 1 || !is_there(plans.front())) return;
+  for (const GivenOption& option : given_words(table, words).options) {
+    if (option.value.empty() || row_named(table, option.name) != nullptr) continue;
+    refuse_choice(table, words, plans.front(), option);
+    refuse_question(words, option);
+    refuse_drawing(table, words, plans.front(), option);
+  }
+}
+
+}  // namespace penstock

@@ -1,0 +1,135 @@
+#include "cli/answers/verbs/managed_job.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "cli/answers/commands/given_options.h"
+#include "cli/answers/commands/plain_name.h"
+#include "cli/answers/commands/whole_command.h"
+#include "cli/answers/files/typed_files.h"
+#include "cli/io/shell_word.h"
+#include "cli/words/is_among.h"
+#include "cli/words/is_digits.h"
+#include "cli/words/parted_at_commas.h"
+#include "core/values/error.h"
+
+namespace penstock {
+namespace {
+
+constexpr const char *kJob = "job.json", *kMachine = "node4";
+
+bool names_hosts(const GivenOption& option) {
+  return is_among({"hosts", "host-list", "hostlist", "hostfile", "host-file", "nodelist",
+                   "node-list", "node-file", "nodefile", "machine-list", "machinefile"},
+                  plain_name(option));
+}
+
+// The first of "node1,node2"; another name of the file that lists them.
+std::string machine_in(const std::string& value) {
+  const Arguments names = parted_at_commas(value);
+  const bool is_list = !names.empty() && (names.size() > 1 || !is_there(value)) &&
+                       value.find("file") == std::string::npos &&
+                       value.find('.') == std::string::npos;
+  return is_list ? names.front().substr(0, names.front().find(':')) : kMachine;
+}
+
+// "localhost:7000", "10.0.0.1:4270".
+bool is_address(const std::string& word) {
+  const std::size_t colon = word.rfind(':');
+  return colon != std::string::npos && colon > 0 && is_digits(word.substr(colon + 1)) &&
+         word.find('/') == std::string::npos && !is_there(word);
+}
+
+std::string joining(const std::string& job, const std::string& machine, const Arguments& options) {
+  Arguments words{job, "join", machine, "--gpus", "8"};
+  words.insert(words.end(), options.begin(), options.end());
+  return command_of("tell", words);
+}
+
+// "tell job.json scale 16".
+std::string help_for_scale(const Arguments& bare, const std::string& job,
+                           const Arguments& options) {
+  if (bare.size() < 2 || !is_among({"scale", "resize", "gpus", "set-gpus"}, bare[1])) return "";
+  Arguments leaving{job, "leave", kMachine};
+  leaving.insert(leaving.end(), options.begin(), options.end());
+  const bool has_count = bare.size() > 2 && is_digits(bare[2]);
+  return fmt::format(
+      "the manager plans for the GPUs that are there{}: more of them come with {}, fewer are left "
+      "after {}",
+      has_count ? fmt::format(", and no command sets {}", bare[2]) : "",
+      joining(job, kMachine, options), command_of("tell", leaving));
+}
+
+// "tell node4 join --gpus 8".
+void refuse_machine_first(const Arguments& words, const Arguments& bare) {
+  if (bare.size() != 2 || !is_among({"join", "leave", "preempt"}, bare[1])) return;
+  const std::string& machine = bare.front();
+  if (machine.ends_with(".json") || machine.find('/') != std::string::npos || is_there(machine)) {
+    return;
+  }
+  Arguments command{kJob, bare[1], machine};
+  for (const GivenOption& option : given_words({}, words).options) {
+    command.insert(command.end(), words.begin() + static_cast<std::ptrdiff_t>(option.begin),
+                   words.begin() + static_cast<std::ptrdiff_t>(option.end));
+  }
+  throw_bad_input(fmt::format("JOB: missing\nhelp: the job file comes first, then the command: {}",
+                              command_of("tell", command)));
+}
+
+void refuse_address_as_job(const std::string& verb, const Arguments& words, const Arguments& bare) {
+  if (bare.empty() || !is_address(bare.front())) return;
+  const std::string& address = bare.front();
+  const Arguments manager{"--manager", address};
+  std::string help = help_for_scale(bare, kJob, manager);
+  if (help.empty() && verb == "manage") {
+    help = fmt::format("the job file says where the manager listens: \"address\": \"{}\"; then {}",
+                       address, command_of(verb, {kJob}));
+  } else if (help.empty()) {
+    Arguments command = words;
+    *std::find(command.begin(), command.end(), address) = kJob;
+    command.insert(command.end(), manager.begin(), manager.end());
+    help = whole_command(verb, command);
+  }
+  throw_bad_input(fmt::format("JOB: '{}' is an address, and the job file comes first\nhelp: {}",
+                              address, help));
+}
+
+}  // namespace
+
+std::string help_for_hosts(const Arguments& words, const std::string& job) {
+  const std::vector<GivenOption> options = given_words({}, words).options;
+  const auto hosts = std::find_if(options.begin(), options.end(), names_hosts);
+  if (hosts == options.end()) return "";
+  return fmt::format(
+      "{}{}{}: the machines of a job are listed in the machine_file that its job file names "
+      "(data/jobs/two_machines.json shows how), or join while it runs: {}",
+      hosts->name, hosts->value.empty() ? "" : " ", hosts->value,
+      joining(job, machine_in(hosts->value), {}));
+}
+
+void refuse_of_managed_job(const OptionTable& table, const Arguments& words) {
+  const std::string verb = verb_of(table);
+  if (!is_among({"manage", "status", "tell", "listen"}, verb)) return;
+  const GivenWords given = given_words(table, words);
+  refuse_address_as_job(verb, words, given.bare);
+  const auto hosts = std::find_if(given.options.begin(), given.options.end(), names_hosts);
+  const bool has_job = !given.bare.empty();
+  if (verb == "manage" && hosts != given.options.end() &&
+      (!has_job || role_of(given.bare.front()) == FileRole::kJob)) {
+    throw_bad_input(fmt::format("unknown option '{}'\nhelp: {}", hosts->name,
+                                help_for_hosts(words, has_job ? given.bare.front() : kJob)));
+  }
+  if (!has_job) return;
+  const std::string& job = given.bare.front();
+  if (verb == "tell") refuse_machine_first(words, given.bare);
+  if (verb == "tell") {
+    const std::string help = help_for_scale(given.bare, job, {});
+    if (!help.empty()) {
+      throw_bad_input(fmt::format("COMMAND: unknown '{}'\nhelp: {}", given.bare[1], help));
+    }
+  }
+}
+
+}  // namespace penstock
