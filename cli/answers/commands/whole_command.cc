@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/answers/commands/given_options.h"
+#include "cli/answers/commands/layout_as_pins.h"
 #include "cli/answers/commands/typed_command.h"
 #include "cli/answers/verbs/able_verbs.h"
 #include "cli/io/shell_word.h"
@@ -77,7 +78,8 @@ Arguments with_batch_called(std::string_view verb, Arguments words) {
 
 Arguments options_taken(std::string_view verb, const std::string& first, const Arguments& typed) {
   Arguments taken{first};
-  const Arguments words = with_batch_called(verb, with_counts(verb, typed));
+  const Arguments words =
+      with_layout_as_pins(verb, with_batch_called(verb, with_counts(verb, typed)));
   for (std::size_t i = 0; i < words.size(); ++i) {
     if (!words[i].starts_with('-') || words[i].size() < 2) continue;
     const bool has_next = words[i].find('=') == std::string::npos && i + 1 < words.size() &&

@@ -88,14 +88,14 @@ std::string command_for_its_model(const std::string& verb, Arguments arguments) 
   const bool has_device = value_of(*read, {"--device"}).has_value();
   const bool is_profile = format_of_file(made.model).starts_with("penstock.profile/");
   Arguments machine;
-  if (!made.cluster.empty() && !has_cluster && (is_profile || !has_device)) {
+  if (!made.cluster.empty() && !has_cluster && !has_device) {
     machine = {"--cluster", made.cluster};
-  } else if (!has_cluster && !has_device && !made.device.empty()) {
-    machine = {"--device", made.device};
+  } else if (!has_cluster && (has_device || !made.device.empty())) {
+    if (!has_device) machine = {"--device", made.device};
     const bool has_gpus = value_of(*read, {"--gpus", "--nodes"}).has_value();
     if (!has_gpus && verb != "predict") machine.insert(machine.end(), {"--gpus", made.gpus});
   }
-  if (is_profile && !has_cluster && machine.empty()) return "";
+  if (is_profile && !has_cluster && !has_device && machine.empty()) return "";
   // Of a config.json the longest that the model takes would be planned.
   const bool is_search = verb == "plan" || verb == "compare";
   if (is_search && !is_profile && !says_length(*read) && !made.sequence_length.empty()) {
