@@ -82,15 +82,16 @@ void keep_freed_memory() {
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
 }
 
-// What the error says, with commands that keep what was typed. What is tried may have errors of its
-// own, with dots in their help.
+// What the error says, with commands that keep what was typed. What is tried, and what is dropped,
+// may have a help of its own, with dots.
 std::string answer_to(const std::string& error, const Arguments& typed) {
   std::string message = with_filled_commands(error, typed, refusal_of);
   message = with_filled_examples(std::move(message), typed, refusal_of);
   message = with_typed_for_examples(std::move(message), typed, refusal_of);
   message = with_tried_proposals(std::move(message), typed, refusal_of);
   message = with_filled_commands(std::move(message), typed, refusal_of);
-  return with_dropped_options(std::move(message), typed, refusal_of);
+  message = with_dropped_options(std::move(message), typed, refusal_of);
+  return with_filled_commands(std::move(message), typed, refusal_of);
 }
 
 }  // namespace

@@ -37,8 +37,10 @@ constexpr std::array<std::array<std::string_view, 2>, 5> kSame{
 // "gpus" of "--gpus 8" and of "--vary gpus=8,16"; "T" of "--pin TP=8"; empty of what is no setting.
 std::string setting_of(const GivenOption& option) {
   const bool is_pair = option.name == "--vary" || option.name == "--pin";
-  const std::string name = is_pair ? option.value.substr(0, option.value.find('='))
-                                   : option.name.substr(option.name.find_first_not_of('-'));
+  const std::string name =
+      is_pair
+          ? option.value.substr(0, option.value.find('='))
+          : option.name.substr(std::min(option.name.find_first_not_of('-'), option.name.size()));
   return key_or_word(name);
 }
 
@@ -121,6 +123,19 @@ class Filling {
       const bool has_name = is_among(words, option.name) || is_among(words, called.name);
       return !has_name || (!option.value.empty() && !is_among(words, option.value));
     });
+  }
+  [[nodiscard]] bool has_places() const {
+    return std::any_of(own_.options.begin(), own_.options.end(),
+                       [](const GivenOption& option) { return has_place(option.value); });
+  }
+  // Nothing that the answer says itself, nor twice.
+  bool leave_out(const std::string& option) {
+    if (option.empty() || is_among(refused_, option)) return false;
+    const GivenOption left{option, "", 0, 0};
+    const bool is_own = std::any_of(own_.options.begin(), own_.options.end(),
+                                    [&](const GivenOption& each) { return says_same(each, left); });
+    if (!is_own) refused_.push_back(option);
+    return !is_own;
   }
   // The same without the options whose places nobody can fill, which can be tried.
   [[nodiscard]] Arguments tried() const {
@@ -230,14 +245,22 @@ std::string command_instead(Arguments words, const RefusalOf& refusal_of) {
   return command_of(instead.front(), {instead.begin() + 1, instead.end()});
 }
 
-// Empty where it would be refused.
-std::string command_filled(const Filling& filling, const RefusalOf& refusal_of) {
-  std::string command = filling.command();
-  if (command.empty()) return "";
-  const Arguments tried = filling.tried();
-  if (tried.empty()) return "";
-  const auto refusal = refusal_of(tried);
-  return !refusal || is_of_part(*refusal) ? command : "";
+// Empty where it would be refused, also without what it is refused for.
+std::string command_filled(Filling& filling, const Arguments& typed, const RefusalOf& refusal_of) {
+  constexpr int kMostLeftOut = 3;
+  for (int step = 0; step <= kMostLeftOut; ++step) {
+    const std::string command = filling.command();
+    const Arguments tried = filling.tried();
+    if (command.empty() || tried.empty()) return "";
+    const auto refusal = refusal_of(tried);
+    if (!refusal || is_of_part(*refusal)) return command;
+    const Arguments mended = filling.has_places()
+                                 ? Arguments{}
+                                 : mended_command(tried, *refusal, typed, refusal_of).words;
+    if (!mended.empty()) return command_of(mended.front(), {mended.begin() + 1, mended.end()});
+    if (!filling.leave_out(option_in(*refusal))) return "";
+  }
+  return "";
 }
 
 // "penstock compare config.json --device h100-sxm --gpus 64 --global-batch 512 --vary mbs=1,2" as
@@ -273,9 +296,9 @@ std::string with_filled_commands(std::string message, const Arguments& typed,
   std::vector<OpenCommand> commands = open_commands(message);
   std::reverse(commands.begin(), commands.end());  // so that the places of the others stay
   for (const OpenCommand& open : commands) {
-    const Filling filling(message, typed, open.words);
-    std::string command = command_filled(filling, refusal_of);
-    if (command.empty()) command = command_instead(filling.tried(), refusal_of);
+    Filling filling(message, typed, open.words);
+    std::string command = command_instead(filling.tried(), refusal_of);
+    if (command.empty()) command = command_filled(filling, typed, refusal_of);
     if (!command.empty()) message.replace(open.begin, open.end - open.begin, command);
   }
   return message;
@@ -289,9 +312,10 @@ std::string with_filled_examples(std::string message, const Arguments& typed,
   for (const ProposedCommand& each : commands) {
     const std::optional<OpenCommand> open = without_examples(each, typed);
     if (!open) continue;
-    const Filling filling(message, typed, open->words);
-    const std::string command =
-        filling.has_more_than(each.words) ? command_filled(filling, refusal_of) : "";
+    Filling filling(message, typed, open->words);
+    if (!filling.has_more_than(each.words)) continue;
+    std::string command = command_filled(filling, typed, refusal_of);
+    if (!filling.has_more_than(each.words)) command.clear();  // it was refused
     if (!command.empty()) message.replace(open->begin, open->end - open->begin, command);
   }
   return message;
