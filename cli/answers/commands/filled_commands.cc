@@ -249,7 +249,7 @@ std::string command_instead(Arguments words, const RefusalOf& refusal_of) {
 std::string command_filled(Filling& filling, const Arguments& typed, const RefusalOf& refusal_of) {
   constexpr int kMostLeftOut = 3;
   for (int step = 0; step <= kMostLeftOut; ++step) {
-    const std::string command = filling.command();
+    std::string command = filling.command();
     const Arguments tried = filling.tried();
     if (command.empty() || tried.empty()) return "";
     const auto refusal = refusal_of(tried);

@@ -124,6 +124,7 @@ std::string table_typed(const Arguments& words) {
 // "; it has no --limit 60GiB"
 std::string remark_on_left(const std::vector<GivenOption>& left) {
   std::vector<std::string> shown;
+  shown.reserve(left.size());
   for (const GivenOption& option : left) {
     shown.push_back(option.value.empty() ? option.name
                                          : option.name + ' ' + shell_word(option.value));
