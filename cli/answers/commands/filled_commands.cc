@@ -179,8 +179,9 @@ class Filling {
     if (takes == "PLAN" && files.plans.size() == 1) return files.plans;
     if (takes != "MODEL" && takes != "CONFIG") return files_of_same_verb();
     if (files.models.size() == 1) return files.models;
-    const bool is_search = takes == "MODEL" && verb_ != "report";
-    return is_search && files.models.empty() && files.plans.size() == 1 ? files.plans : Arguments{};
+    const bool asks_anew = takes == "MODEL" && verb_ != "report" && files.models.empty() &&
+                           files.plans.size() == 1 && is_there(files.plans.front());
+    return asks_anew ? files.plans : Arguments{};
   }
 
   // "schedule 1f1b -P 4 --format svg": "penstock schedule ... -o step.svg".
