@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "cli/answers/commands/dropped_options.h"
+#include "cli/answers/commands/filled_commands.h"
 #include "cli/answers/commands/refusal_of.h"
 #include "cli/answers/commands/tried_proposals.h"
 #include "cli/answers/commands/typed_for_examples.h"
@@ -81,6 +82,18 @@ void keep_freed_memory() {
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
 }
 
+// What the error says, with commands that keep what was typed. What is tried, and what is dropped,
+// may have a help of its own, with dots.
+std::string answer_to(const std::string& error, const Arguments& typed) {
+  std::string message = with_filled_commands(error, typed, refusal_of);
+  message = with_filled_examples(std::move(message), typed, refusal_of);
+  message = with_typed_for_examples(std::move(message), typed, refusal_of);
+  message = with_tried_proposals(std::move(message), typed, refusal_of);
+  message = with_filled_commands(std::move(message), typed, refusal_of);
+  message = with_dropped_options(std::move(message), typed, refusal_of);
+  return with_filled_commands(std::move(message), typed, refusal_of);
+}
+
 }  // namespace
 
 int main(int count, char** values) {
@@ -95,9 +108,7 @@ int main(int count, char** values) {
     streams = streams_of(take_color(typed));
     return print(streams, run_penstock(typed, screen), screen);
   } catch (const Error& error) {
-    const std::string message = with_typed_for_examples(error.what(), typed, refusal_of);
-    const std::string tried = with_tried_proposals(message, typed, refusal_of);
-    return complain(streams, with_dropped_options(tried, typed, refusal_of), exit_of(error.kind()));
+    return complain(streams, answer_to(error.what(), typed), exit_of(error.kind()));
   } catch (const std::bad_alloc&) {
     return complain(streams, "out of memory\nhelp: fewer micro-batches or stages need less",
                     kEnvironment);

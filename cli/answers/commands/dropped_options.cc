@@ -15,6 +15,7 @@
 #include "cli/answers/commands/proposed_commands.h"
 #include "cli/io/shell_word.h"
 #include "cli/words/is_among.h"
+#include "cli/words/parted_at_commas.h"
 #include "report/words.h"
 
 namespace penstock {
@@ -46,14 +47,6 @@ bool has_word(std::string_view text, std::string_view word) {
   return false;
 }
 
-// What is asked of the answer, and no part of the question; a file that one verb writes is not what
-// another one should write over, and jobs of one verb are the threads of another.
-bool is_about_answer(const std::string& name) {
-  return is_among({"-o", "--output", "-v", "-q", "--verbose", "--quiet", "--json", "--help", "-h",
-                   "--debug", "--jobs"},
-                  name);
-}
-
 // "--nodes 8 --gpus-per-node 8" is said as --gpus 64.
 bool is_counted_anew(const std::string& name, const std::string& answer) {
   const bool is_count = name.find("node") != name.npos || name.find("gpu") != name.npos;
@@ -61,12 +54,22 @@ bool is_counted_anew(const std::string& name, const std::string& answer) {
          (answer.find("--gpus ") != answer.npos || answer.find("--nodes ") != answer.npos);
 }
 
+// "--layout 'TP=8 gbs=64'" is said as --pin TP=8 --global-batch 64: each value counts.
+bool has_values(std::string_view plain, std::string list) {
+  std::replace(list.begin(), list.end(), ' ', ',');
+  const Arguments pairs = parted_at_commas(list);
+  return std::all_of(pairs.begin(), pairs.end(), [&](const std::string& pair) {
+    return has_word(plain, plain_text(pair.substr(pair.find('=') + 1)));
+  });
+}
+
 bool is_said(const GivenOption& option, const std::string& answer, const std::string& plain) {
   if (has_word(answer, option.name)) return true;
   if (is_counted_anew(option.name, answer)) return true;
   const std::string value = plain_text(option.value);
   if (value.empty()) return has_word(plain, plain_text(option.name));  // "--csv" as --format csv
-  return !value.empty() && has_word(plain, value);
+  const bool is_list = option.value.find('=') != std::string::npos;
+  return has_word(plain, value) || (is_list && has_values(plain, option.value));
 }
 
 std::vector<GivenOption> dropped_in(const std::string& message, const Arguments& typed) {

@@ -65,6 +65,12 @@ Arguments without(Arguments words, const std::vector<GivenOption>& options) {
   return words;
 }
 
+bool is_about_answer(std::string_view option) {
+  return is_among({"-o", "--output", "-v", "-q", "--verbose", "--quiet", "--json", "--help", "-h",
+                   "--debug", "--jobs"},
+                  option);
+}
+
 const OptionRow* row_named(const OptionTable& table, std::string_view name) {
   const auto row = std::find_if(table.rows.begin(), table.rows.end(), [&](const OptionRow& each) {
     return !each.positional &&

@@ -38,6 +38,10 @@ Arguments with_instead(Arguments words, const GivenOption& option, const Argumen
 // The words without these options and their values, which stand in their order.
 Arguments without(Arguments words, const std::vector<GivenOption>& options);
 
+// What is asked of the answer, and no part of the question: a file that one verb writes is not what
+// another one should write over, and jobs of one verb are the threads of another.
+bool is_about_answer(std::string_view option);
+
 // The row of the table that has the name, or null.
 const OptionRow* row_named(const OptionTable& table, std::string_view name);
 

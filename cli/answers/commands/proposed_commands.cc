@@ -55,10 +55,20 @@ std::optional<Word> word_at(std::string_view text, std::size_t at) {
   return word;
 }
 
+std::vector<std::size_t> places_of_name(std::string_view text) {
+  std::vector<std::size_t> places;
+  for (std::size_t at = text.find(kName); at != std::string_view::npos;
+       at = text.find(kName, at + 1)) {
+    const bool is_word = at == 0 || is_blank(text[at - 1]) || text[at - 1] == '(';
+    if (is_word) places.push_back(at);
+  }
+  return places;
+}
+
 bool is_upper(char sign) { return std::isupper(static_cast<unsigned char>(sign)) != 0; }
 
-// "FILE", "N", "VALUE,VALUE", "on|off", "TP=..", "list": to be replaced before the command can be
-// run, or to be answered with a list.
+}  // namespace
+
 bool has_place(std::string_view word) {
   if (word.find_first_of("{<|") != std::string_view::npos || word == "list") return true;
   const bool lacks_value = word.find("...") != std::string_view::npos || word.ends_with("..") ||
@@ -70,6 +80,8 @@ bool has_place(std::string_view word) {
            return is_upper(sign) || sign == ',' || sign == '_' || sign == '-';
          });
 }
+
+namespace {
 
 // What the shell takes for itself, "> table.csv", and a remark in parentheses.
 bool ends_command(std::string_view word) {
@@ -110,6 +122,30 @@ std::optional<ProposedCommand> command_at(std::string_view text, std::size_t beg
   return command;
 }
 
+constexpr std::string_view kDots = "...";
+
+// Behind the dots stand options and their values, and then prose.
+std::optional<OpenCommand> open_command_at(std::string_view text, std::size_t begin) {
+  OpenCommand command{begin, begin, {}};
+  bool is_open = false;
+  for (std::size_t at = begin + kName.size(); at < text.size();) {
+    const auto word = word_at(text, at);
+    if (!word || word->text.empty() || ends_command(word->text)) break;
+    const bool is_dots = word->text == kDots;
+    const bool is_option = word->text.starts_with('-');
+    const bool is_value = !command.words.empty() && command.words.back().starts_with('-');
+    const bool is_prose = is_open && !is_option && !(is_value && !may_be_prose(*word));
+    if (is_prose || (!is_open && is_option)) break;
+    is_open = is_open || is_dots;
+    if (!is_dots) command.words.push_back(word->text);
+    command.end = word->end;
+    if (word->is_last) break;
+    at = word->end + 1;
+  }
+  if (!is_open || command.words.empty()) return std::nullopt;
+  return command;
+}
+
 // ", torchtitan or deepspeed", " (for Megatron-Bridge, too)": others may be meant.
 bool has_alternative(std::string_view rest) {
   if (rest.starts_with(" (the default)")) return false;
@@ -120,14 +156,19 @@ bool has_alternative(std::string_view rest) {
 
 std::vector<ProposedCommand> proposed_commands(std::string_view text) {
   std::vector<ProposedCommand> commands;
-  for (std::size_t at = text.find(kName); at != std::string_view::npos;
-       at = text.find(kName, at + 1)) {
-    const bool is_word = at == 0 || is_blank(text[at - 1]) || text[at - 1] == '(';
-    if (!is_word) continue;
+  for (const std::size_t at : places_of_name(text)) {
     auto command = command_at(text, at);
     if (!command) continue;
     command->follows = text.substr(0, at).ends_with("then ");
     commands.push_back(std::move(*command));
+  }
+  return commands;
+}
+
+std::vector<OpenCommand> open_commands(std::string_view text) {
+  std::vector<OpenCommand> commands;
+  for (const std::size_t at : places_of_name(text)) {
+    if (auto command = open_command_at(text, at)) commands.push_back(std::move(*command));
   }
   return commands;
 }

@@ -22,6 +22,17 @@ struct ProposedCommand {
 // Those without places that the reader must fill ("FILE", "N", "..").
 std::vector<ProposedCommand> proposed_commands(std::string_view text);
 
+// "FILE", "N", "VALUE,VALUE", "on|off", "TP=..", "list": to be replaced before the command can be
+// run, or to be answered with a list.
+bool has_place(std::string_view word);
+
+// "penstock compare ... --vary TP=1,2", which shows a part.
+struct OpenCommand {
+  std::size_t begin = 0, end = 0;  // in the text, of "penstock" and behind the last word
+  Arguments words;                 // the verb and the others, without the dots
+};
+std::vector<OpenCommand> open_commands(std::string_view text);
+
 // The options with which a help text begins, "write --device h100-sxm --gpus 8 in place of ..":
 // their words; empty where it begins otherwise or has places to fill.
 Arguments proposed_options(std::string_view help);

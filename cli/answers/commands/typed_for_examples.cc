@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <iterator>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -55,6 +56,26 @@ std::string plan_in(const Arguments& typed) {
   return plans.size() == 1 ? plans.front() : "";
 }
 
+// Other files that stand in examples, at whatever place.
+struct FileExample {
+  std::string_view name;
+  FileRole role;
+};
+constexpr std::array kFileExamples{FileExample{"train.log", FileRole::kLog},
+                                   FileExample{"job.json", FileRole::kJob},
+                                   FileExample{"book.json", FileRole::kBook}};
+
+// The one file of that kind which was typed; empty where there is none, or several.
+std::string other_file_for(const std::string& word, const Arguments& typed) {
+  const auto example = std::find_if(kFileExamples.begin(), kFileExamples.end(),
+                                    [&](const FileExample& each) { return each.name == word; });
+  if (example == kFileExamples.end() || is_among(typed, word)) return "";
+  Arguments files;
+  std::copy_if(typed.begin(), typed.end(), std::back_inserter(files),
+               [&](const std::string& each) { return role_of(each) == example->role; });
+  return files.size() == 1 ? files.front() : "";
+}
+
 // Of a proposal's first argument.
 std::string file_for(const std::string& word, const Arguments& typed) {
   if (is_among(typed, word)) return "";
@@ -74,6 +95,8 @@ std::vector<Change> changes_of(const Arguments& words, const Arguments& typed) {
     std::string put = is_device ? typed_for("--device", words[i], typed)
                       : i == 1  ? file_for(words[i], typed)
                                 : typed_for(words[i - 1], words[i], typed);
+    const bool is_written = words[i - 1] == "-o" || words[i - 1] == "--output";
+    if (put.empty() && !is_written) put = other_file_for(words[i], typed);
     const bool is_there = is_among(words, put);  // "profile config.json --resume profile.json"
     if (!put.empty() && !is_there) changes.emplace_back(i, std::move(put));
   }
@@ -93,6 +116,9 @@ std::string with_typed_for_examples(std::string message, const Arguments& typed,
         command.words.begin(),
         command.words.begin() + static_cast<std::ptrdiff_t>(command.lengths.front()));
     std::vector<Change> changes = changes_of(words, typed);
+    // The error is about that very file.
+    std::erase_if(changes,
+                  [&](const Change& change) { return message.starts_with(change.second + ": "); });
     const bool is_of_made = is_plan_made && is_among(words, kPlanExample);
     if (changes.empty() || is_of_made) continue;
     Arguments changed = words;

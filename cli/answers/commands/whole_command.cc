@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/answers/commands/given_options.h"
+#include "cli/answers/commands/layout_as_pins.h"
 #include "cli/answers/commands/typed_command.h"
 #include "cli/answers/verbs/able_verbs.h"
 #include "cli/io/shell_word.h"
@@ -40,6 +41,14 @@ std::vector<std::vector<std::string>> names_with_values(const OptionTable& table
   return names;
 }
 
+// As the verb reads them. An option that it has not is no reason to read none: "--gbs 64 --wat".
+Arguments read_words(std::string_view verb, const Arguments& words) {
+  if (const auto read = read_by_verb(verb, words)) return *read;
+  const bool has_file = !words.empty() && !words[0].starts_with('-');
+  const auto taken = read_by_verb(verb, with_taken(verb, {has_file ? words[0] : ""}, words));
+  return taken ? *taken : words;
+}
+
 }  // namespace
 
 std::string whole_command(std::string_view verb, Arguments words) {
@@ -47,7 +56,7 @@ std::string whole_command(std::string_view verb, Arguments words) {
   const Verb* found = find_verb(verb);
   const OptionTable table = found == nullptr ? OptionTable{} : options_of(*found);
   if (table.usage.empty()) return command_of(std::string(verb), words);
-  Arguments read = read_by_verb(verb, words).value_or(words);
+  Arguments read = read_words(verb, words);
   std::vector<std::vector<std::string>> valued = names_with_values(table, words);
   return TypedCommand{table.usage, std::move(words), std::move(valued), std::move(read)}.whole();
 }
@@ -73,11 +82,16 @@ Arguments with_batch_called(std::string_view verb, Arguments words) {
   return words;
 }
 
+// In the options of the verb, where several of them, or the verb, say which are meant.
+Arguments words_called(std::string_view verb, const Arguments& typed) {
+  return with_layout_as_pins(verb, with_batch_called(verb, with_counts(verb, typed)));
+}
+
 }  // namespace
 
 Arguments options_taken(std::string_view verb, const std::string& first, const Arguments& typed) {
   Arguments taken{first};
-  const Arguments words = with_batch_called(verb, with_counts(verb, typed));
+  const Arguments words = words_called(verb, typed);
   for (std::size_t i = 0; i < words.size(); ++i) {
     if (!words[i].starts_with('-') || words[i].size() < 2) continue;
     const bool has_next = words[i].find('=') == std::string::npos && i + 1 < words.size() &&
@@ -107,28 +121,43 @@ std::string table_typed(const Arguments& words) {
   return output.ends_with(".csv") ? output : "";
 }
 
+// "; it has no --limit 60GiB"
+std::string remark_on_left(const std::vector<GivenOption>& left) {
+  std::vector<std::string> shown;
+  shown.reserve(left.size());
+  for (const GivenOption& option : left) {
+    shown.push_back(option.value.empty() ? option.name
+                                         : option.name + ' ' + shell_word(option.value));
+  }
+  return shown.empty() ? "" : "; it has no " + joined(shown, ", ");
+}
+
 }  // namespace
 
 std::string command_of_taken(std::string_view verb, const Arguments& files,
                              const Arguments& words) {
   const Arguments taken = options_taken(verb, files.empty() ? "" : files[0], words);
-  Arguments all = files, left;
+  Arguments all = files;
+  std::vector<GivenOption> left;
   all.insert(all.end(), taken.begin(), taken.end());
-  for (const std::string& word : words) {
-    const bool is_taken = std::find(taken.begin(), taken.end(), word) != taken.end();
-    if (word.starts_with('-') && !is_taken) left.push_back(word.substr(0, word.find('=')));
+  for (const GivenOption& option : given_words({}, words_called(verb, words)).options) {
+    const bool is_taken = std::any_of(taken.begin(), taken.end(), [&](const std::string& word) {
+      return word.substr(0, word.find('=')) == option.name;
+    });
+    if (!is_taken) left.push_back(option);
   }
   // A table of compare is printed, and kept by the shell: "sweep ... -o sweep.csv".
   const std::string table = table_typed(words);
-  const bool is_output = std::find(left.begin(), left.end(), "-o") != left.end() ||
-                         std::find(left.begin(), left.end(), "--output") != left.end();
-  if (verb == "compare" && is_output && !table.empty()) {
-    std::erase_if(left, [](const std::string& each) { return each == "-o" || each == "--output"; });
-    all.insert(all.end(), {"--format", "csv"});
-    return whole_command(verb, all) + " > " + table +
-           (left.empty() ? "" : "; it has no " + joined(left, ", "));
+  const auto is_output = [](const GivenOption& each) {
+    return each.name == "-o" || each.name == "--output";
+  };
+  const bool is_written = std::any_of(left.begin(), left.end(), is_output);
+  if (verb != "compare" || !is_written || table.empty()) {
+    return whole_command(verb, all) + remark_on_left(left);
   }
-  return whole_command(verb, all) + (left.empty() ? "" : "; it has no " + joined(left, ", "));
+  std::erase_if(left, is_output);
+  all.insert(all.end(), {"--format", "csv"});
+  return whole_command(verb, all) + " > " + table + remark_on_left(left);
 }
 
 }  // namespace penstock

@@ -69,6 +69,12 @@ std::string layout_on(const std::string& gpus, const PlanMade& made) {
   return fmt::format("{}{}{}", made.layout.substr(0, begin), wanted, made.layout.substr(end));
 }
 
+// "--vary gpus=8,16".
+bool varies_gpus(const Arguments& read) {
+  return std::any_of(read.begin(), read.end(),
+                     [](const std::string& word) { return word.starts_with("gpus="); });
+}
+
 // "--sequence-length 4096", "--vary sequence-length=4096,8192".
 bool says_length(const Arguments& read) {
   return value_of(read, {"--sequence-length"}).has_value() ||
@@ -88,14 +94,14 @@ std::string command_for_its_model(const std::string& verb, Arguments arguments) 
   const bool has_device = value_of(*read, {"--device"}).has_value();
   const bool is_profile = format_of_file(made.model).starts_with("penstock.profile/");
   Arguments machine;
-  if (!made.cluster.empty() && !has_cluster && (is_profile || !has_device)) {
+  if (!made.cluster.empty() && !has_cluster && !has_device) {
     machine = {"--cluster", made.cluster};
-  } else if (!has_cluster && !has_device && !made.device.empty()) {
-    machine = {"--device", made.device};
-    const bool has_gpus = value_of(*read, {"--gpus", "--nodes"}).has_value();
+  } else if (!has_cluster && (has_device || !made.device.empty())) {
+    if (!has_device) machine = {"--device", made.device};
+    const bool has_gpus = value_of(*read, {"--gpus", "--nodes"}).has_value() || varies_gpus(*read);
     if (!has_gpus && verb != "predict") machine.insert(machine.end(), {"--gpus", made.gpus});
   }
-  if (is_profile && !has_cluster && machine.empty()) return "";
+  if (is_profile && !has_cluster && !has_device && machine.empty()) return "";
   // Of a config.json the longest that the model takes would be planned.
   const bool is_search = verb == "plan" || verb == "compare";
   if (is_search && !is_profile && !says_length(*read) && !made.sequence_length.empty()) {
@@ -172,7 +178,11 @@ void refuse_plan_as_model(const std::string& verb, const Arguments& arguments) {
                 path)
           : fmt::format(
                 "penstock explain {0} says what limits it, penstock simulate {0} replays it", path);
-  const std::string command = command_for_its_model(verb, arguments);
+  std::string command = command_for_its_model(verb, arguments);
+  // An option that the verb has not is no reason to say nothing of the others.
+  if (command.empty()) {
+    command = command_for_its_model(verb, with_taken(verb, {path}, arguments));
+  }
   if (!command.empty()) help += "; what it was made from: " + command;
   throw_bad_input(
       fmt::format("{}: this is a plan, and a model belongs here\nhelp: {}", path, help));

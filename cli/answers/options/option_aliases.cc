@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/answers/commands/layout_as_pins.h"
 #include "cli/answers/commands/whole_command.h"
 #include "cli/answers/commands/words_instead.h"
 #include "cli/answers/options/launch_counts.h"
@@ -156,6 +157,16 @@ std::string command_of_another(const Arguments& arguments, const std::vector<Unr
   return command_of_able_verb(arguments, names, asked);
 }
 
+// "compare config.json --layout 'TP=8 gbs=256' --vary mbs=1,2": one layout is not what is asked.
+std::string command_with_pins(const Arguments& arguments, const std::vector<UnreadOption>& unread,
+                              const Asked& asked) {
+  const bool is_layout = std::all_of(unread.begin(), unread.end(), [](const UnreadOption& each) {
+    return each.name == "--layout";
+  });
+  if (!is_layout || !asked.index().usage().starts_with("compare ")) return "";
+  return whole_command("compare", with_layout_as_pins("compare", arguments));
+}
+
 // "explain PP=8,DP=8 --why-not": pairs that stand before the option of pairs, in the command that
 // is meant; empty where none do.
 std::string command_with_value(const Arguments& words, const std::string& name,
@@ -292,6 +303,10 @@ Arguments in_own_options(const Arguments& arguments, const std::vector<std::stri
     unread.push_back({name, "", "it needs a value: " + help, out.size(), false, nullptr});
   }
   if (!unread.empty()) {
+    if (const std::string pinned = command_with_pins(arguments, unread, asked); !pinned.empty()) {
+      refuse_option(unread.front().name,
+                    "several plans are compared; its choices as pins: " + pinned);
+    }
     const std::string other = command_of_another(arguments, unread, asked);
     if (!other.empty()) refuse_option(unread.front().name, "another verb takes it: " + other);
     refuse_options(unread, out, asked);

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "cli/answers/commands/given_options.h"
+#include "cli/answers/commands/layout_as_pins.h"
 #include "cli/answers/commands/plain_name.h"
 #include "cli/answers/commands/whole_command.h"
 #include "cli/answers/files/typed_files.h"
@@ -36,8 +37,9 @@ bool has_option(std::string_view verb, const std::string& word) {
 struct PartedWords {
   Arguments making, asked;
 };
-PartedWords parted_words(std::string_view maker, std::string_view verb, const Arguments& words) {
+PartedWords parted_words(std::string_view maker, std::string_view verb, const Arguments& typed) {
   PartedWords parted;
+  const Arguments words = with_layout_as_pins(maker, typed);
   for (std::size_t i = 1; i < words.size(); ++i) {
     Arguments option{words[i]};
     const bool is_option = words[i].starts_with('-');

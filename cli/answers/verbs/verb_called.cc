@@ -242,7 +242,8 @@ std::string put_for(std::string_view place, const Typed& typed) {
     Arguments words = with_taken("trace", {first_or(typed.files.plans, "plan.json")}, typed.words);
     std::replace(words.begin(), words.end(), std::string("--svg"), std::string("-o"));
     draw_as_svg(words);
-    const bool is_named = std::find(words.begin(), words.end(), "-o") != words.end();
+    const Arguments read = read_by_verb("trace", words).value_or(words);
+    const bool is_named = value_of(read, {"-o", "--output"}).has_value();
     return whole_command("trace", words) + (is_named ? "" : " -o step.svg");
   }
   if (place == "measuring") return command_of_measured(typed);
