@@ -84,7 +84,7 @@ void keep_freed_memory() {
 
 // What the error says, with commands that keep what was typed. What is tried, and what is dropped,
 // may have a help of its own, with dots.
-std::string answer_to(const std::string& error, const Arguments& typed) {
+std::string filled_answer(const std::string& error, const Arguments& typed) {
   std::string message = with_filled_commands(error, typed, refusal_of);
   message = with_filled_examples(std::move(message), typed, refusal_of);
   message = with_typed_for_examples(std::move(message), typed, refusal_of);
@@ -92,6 +92,15 @@ std::string answer_to(const std::string& error, const Arguments& typed) {
   message = with_filled_commands(std::move(message), typed, refusal_of);
   message = with_dropped_options(std::move(message), typed, refusal_of);
   return with_filled_commands(std::move(message), typed, refusal_of);
+}
+
+// A file that a command would read may itself be wrong: then the error by itself says what matters.
+std::string answer_to(const std::string& error, const Arguments& typed) {
+  try {
+    return filled_answer(error, typed);
+  } catch (const Error&) {
+    return error;
+  }
 }
 
 }  // namespace

@@ -89,8 +89,8 @@ inline constexpr std::array kQuantities{
           "eta", "dollars", "money"},
          "{planning} --tokens 2T --usd-per-gpu-hour 2.5 adds the days and the price of the "
          "training; penstock import skypilot vms.csv puts a cloud's prices into a cluster file",
-         "{explaining}, with --tokens 2T and --usd-per-gpu-hour 2.5, gives the days and the price "
-         "of that plan"},
+         "{explaining} --tokens 2T --usd-per-gpu-hour 2.5 gives the days and the price of that "
+         "plan"},
 };
 
 // Of things that people list: they outweigh a vague verb beside them ("show-gpus", "get clusters").
