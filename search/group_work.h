@@ -62,8 +62,8 @@ struct GroupWork {
   [[nodiscard]] Duration by_compute(const Plan& plan) const;
   // Of mode "none", or divided.
   [[nodiscard]] Duration by_compute_of_form(const Plan& plan);
-  // And by its transfers and what its first stage does at the end of the step; nothing where that
-  // is not known.
+  // And by what its first stage does at the end of the step, of one without divided recompute by
+  // its transfers, too; nothing where that is not known.
   [[nodiscard]] Duration by_its_end(const Plan& plan);
   // The same by what it holds, too; by compute alone where no more is known.
   [[nodiscard]] Duration by_wires(const Plan& plan, const HeldCounts& held);
