@@ -47,7 +47,8 @@ constexpr std::array<NamedGate, 3> kGates{{
 // Who types the name of an algorithm means something else.
 constexpr std::string_view kNotTheAlgorithm =
     ". It says when a rank updates its weights; the optimizer itself is AdamW in mixed precision, "
-    "or what the profile names";
+    "or what the profile names; of a config.json, penstock plan takes --optimizer-bytes 6 for "
+    "moments in 8 bits";
 
 using NamedLink = std::pair<std::string_view, HostLink>;
 constexpr std::array<NamedLink, 2> kLinks{{

@@ -6,12 +6,14 @@
 #include <array>
 #include <cctype>
 #include <cmath>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "cli/words/is_digits.h"
 #include "cli/words/parse.h"
 #include "report/words.h"
 
@@ -93,9 +95,18 @@ void refuse_too_much(const ClusterSpec& cluster, const std::string& option, cons
                      const Limit& limit) {
   const DeviceType& largest = largest_of(cluster);
   if (limit.bytes <= has_at_all(largest)) return;
-  bad_option(option,
-             fmt::format("'{}' is {} GiB, and {} has {} GiB", text.substr(0, 60), gib(limit.bytes),
-                         largest.name, gib(has_at_all(largest))),
+  const std::string error = fmt::format("'{}' is {} GiB, and {} has {} GiB", text.substr(0, 60),
+                                        gib(limit.bytes), largest.name, gib(has_at_all(largest)));
+  // As nvidia-smi prints it.
+  const Bytes as_mebibytes{limit.bytes.count / 1024};
+  const bool may_be_mebibytes =
+      as_mebibytes >= Bytes{std::int64_t{1} << 30} && as_mebibytes <= has_at_all(largest);
+  if (is_digits(text) && may_be_mebibytes) {
+    bad_option(
+        option, error,
+        fmt::format("for MiB write {} {}MiB, which is {} GiB", option, text, gib(as_mebibytes)));
+  }
+  bad_option(option, error,
              "leave it out: without it plans take all that a GPU has; penstock compare ... --vary "
              "memory-gib=80,96 asks what a GPU with more would do");
 }

@@ -195,9 +195,10 @@ void require_memory(const ProfileRequest& request) {
       "the sections of " + request.name + " that would be run take " + to_text(each) +
           " of weights, gradients and optimizer state on each of " + std::to_string(ranks) +
           (ranks == 1 ? " rank" : " ranks") + ", and this machine has " + to_text(*available) +
-          " to give\nhelp: profile on a larger machine" +
-          (ranks == 1 ? "" : ", or with --beside 0") +
-          "; without measuring, penstock plan config.json --device h100-sxm estimates the times");
+          " to give\nhelp: profile on a machine with a GPU and --device cuda, or with more memory" +
+          (ranks > 1 && each <= *available ? ", or with --beside 0" : "") +
+          "; an estimate without measuring: penstock estimate config.json --device h100-sxm "
+          "-o profile.json");
 }
 
 }  // namespace

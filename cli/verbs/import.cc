@@ -311,6 +311,7 @@ Answer run_import(const Arguments& arguments, Screen screen) {
         "it\n";
   }
   if (exit == kNo) text += "nothing of this has a place in the cluster; nothing was written\n";
+  if (is_changed && !given.output) text += "nothing was written; -o FILE writes the cluster\n";
   if (is_changed && given.output) text += fmt::format("{} holds the cluster\n", *given.output);
   return report_answer(text, exit);
 }

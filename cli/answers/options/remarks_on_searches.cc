@@ -85,14 +85,17 @@ constexpr std::array kOnSearches{
            "--every-candidate"},
     Remark{
         {"pdf", "print"}, "write -o report.html, and print it to a PDF in a browser", "--baseline"},
+    Remark{{"megatron"}, "write --to megatron", "--to"},
+    Remark{{"torchtitan"}, "write --to torchtitan", "--to"},
+    Remark{{"deepspeed"}, "write --to deepspeed", "--to"},
     Remark{{"megatron", "torchtitan", "deepspeed", "pytorch"},
            "name the trainer with --for (plan) or --to (export), for example --for megatron"},
     Remark{{"schedule"},
            "a plan has its own; ask with penstock explain PLAN --why-not schedule=1f1b why it is "
            "not another"},
     Remark{{"nodes", "num-nodes", "nnodes", "n-nodes", "gpus-per-node", "nproc-per-node"},
-           "--gpus takes the GPUs of all nodes: --gpus 64 for 8 nodes of 8 (as the device's "
-           "datasheet has them; other nodes: --cluster FILE)",
+           "one number stands for the GPUs of all nodes: --gpus 64 for 8 nodes of 8 (as the "
+           "device's datasheet has them; other nodes: --cluster FILE)",
            "--gpus"},
     Remark{{"effective-batch", "effective-batch-size", "total-batch-size", "total-batch"},
            "write --global-batch N: samples per step over all GPUs",

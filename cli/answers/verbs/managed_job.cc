@@ -35,6 +35,10 @@ std::string machine_in(const std::string& value) {
   return is_list ? names.front().substr(0, names.front().find(':')) : kMachine;
 }
 
+bool is_scaling(const std::string& word) {
+  return is_among({"scale", "resize", "gpus", "set-gpus"}, word);
+}
+
 // "localhost:7000", "10.0.0.1:4270".
 bool is_address(const std::string& word) {
   const std::size_t colon = word.rfind(':');
@@ -51,7 +55,7 @@ std::string joining(const std::string& job, const std::string& machine, const Ar
 // "tell job.json scale 16".
 std::string help_for_scale(const Arguments& bare, const std::string& job,
                            const Arguments& options) {
-  if (bare.size() < 2 || !is_among({"scale", "resize", "gpus", "set-gpus"}, bare[1])) return "";
+  if (bare.size() < 2 || !is_scaling(bare[1])) return "";
   Arguments leaving{job, "leave", kMachine};
   leaving.insert(leaving.end(), options.begin(), options.end());
   const bool has_count = bare.size() > 2 && is_digits(bare[2]);
@@ -96,6 +100,19 @@ void refuse_address_as_job(const std::string& verb, const Arguments& words, cons
                               address, help));
 }
 
+// "status 48213", "status --job-id 48213": Slurm's number of a job.
+void refuse_number_of_job(const std::string& verb, const GivenWords& given) {
+  std::string number = given.bare.empty() ? "" : given.bare.front();
+  for (const GivenOption& option : given.options) {
+    if (is_among({"j", "job", "job-id", "jobid"}, plain_name(option))) number = option.value;
+  }
+  if (number.empty() || !is_digits(number) || is_there(number)) return;
+  throw_bad_input(
+      fmt::format("JOB: '{}' is no job file\nhelp: {} is for a job that penstock manage runs, and "
+                  "its job file says which: {}; squeue -j {} shows one of Slurm's",
+                  number, verb, command_of(verb, {kJob}), number));
+}
+
 }  // namespace
 
 std::string help_for_hosts(const Arguments& words, const std::string& job) {
@@ -114,6 +131,7 @@ void refuse_of_managed_job(const OptionTable& table, const Arguments& words) {
   if (!is_among({"manage", "status", "tell", "listen"}, verb)) return;
   const GivenWords given = given_words(table, words);
   refuse_address_as_job(verb, words, given.bare);
+  if (verb == "status") refuse_number_of_job(verb, given);
   const auto hosts = std::find_if(given.options.begin(), given.options.end(), names_hosts);
   const bool has_job = !given.bare.empty();
   if (verb == "manage" && hosts != given.options.end() &&
@@ -122,14 +140,13 @@ void refuse_of_managed_job(const OptionTable& table, const Arguments& words) {
                                 help_for_hosts(words, has_job ? given.bare.front() : kJob)));
   }
   if (!has_job) return;
-  const std::string& job = given.bare.front();
-  if (verb == "tell") refuse_machine_first(words, given.bare);
-  if (verb == "tell") {
-    const std::string help = help_for_scale(given.bare, job, {});
-    if (!help.empty()) {
-      throw_bad_input(fmt::format("COMMAND: unknown '{}'\nhelp: {}", given.bare[1], help));
-    }
-  }
+  if (verb != "tell") return;
+  refuse_machine_first(words, given.bare);
+  Arguments bare = given.bare;  // with the job file, which "tell scale 16" lacks
+  if (is_scaling(bare.front()) && !is_there(bare.front())) bare.insert(bare.begin(), kJob);
+  const std::string help = help_for_scale(bare, bare.front(), {});
+  if (help.empty()) return;
+  throw_bad_input(fmt::format("COMMAND: unknown '{}'\nhelp: {}", bare[1], help));
 }
 
 }  // namespace penstock
