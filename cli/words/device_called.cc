@@ -412,8 +412,8 @@ std::string remark_of_device(const std::string& name) {
     if (sheet.name.starts_with(begin) && sheet.name != taken) others.push_back(sheet.name);
   }
   if (others.empty()) return "";
-  return fmt::format("note: --device {} was read as {}; there {} {}, too\n", name, taken,
-                     others.size() == 1 ? "is" : "are", joined(others, " and "));
+  // One line of a narrow terminal, which the answer has no more for.
+  return fmt::format("note: {} was read as {}, not {}\n", name, taken, joined(others, " or "));
 }
 
 DeviceSheet sheet_in(const ClusterSpec& cluster, const std::optional<std::string>& name,
