@@ -139,8 +139,7 @@ void refuse_of_managed_job(const OptionTable& table, const Arguments& words) {
     throw_bad_input(fmt::format("unknown option '{}'\nhelp: {}", hosts->name,
                                 help_for_hosts(words, has_job ? given.bare.front() : kJob)));
   }
-  if (!has_job) return;
-  if (verb != "tell") return;
+  if (!has_job || verb != "tell") return;
   refuse_machine_first(words, given.bare);
   Arguments bare = given.bare;  // with the job file, which "tell scale 16" lacks
   if (is_scaling(bare.front()) && !is_there(bare.front())) bare.insert(bare.begin(), kJob);

@@ -118,10 +118,6 @@ std::string on_type(const std::string& verb, Arguments words, const TypedDevice&
   return whole_command(verb, words);
 }
 
-}  // namespace
-
-namespace {
-
 // "devices h100,a100 --gpus 16 --cluster-out c.json".
 void refuse_uncounted(const Arguments& words, const GivenWords& given) {
   if (given.bare.empty()) return;
