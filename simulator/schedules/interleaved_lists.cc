@@ -30,24 +30,43 @@ class InterleavedList {
   void add(long warm) {
     warm = std::min(warm, total_);
     for (long i = 0; i < warm; ++i) add_forward(i);
-    const long pairs = total_ - warm;
-    const long first = std::min(delay_, pairs);  // before it no pair has a W
-    add_pairs(0, first, warm);
-    const long period = static_cast<long>(rule_.group) * shape_.chunks;
-    // Forwards of full groups only: what follows them does not repeat.
-    const long full = static_cast<long>(shape_.micro_batches / rule_.group) * period;
-    const long periods = std::max(0L, (full - warm - first) / period);
-    lists_.repeat(static_cast<int>(periods), rule_.group,
-                  [&] { add_pairs(first, first + period, warm); });
-    add_pairs(first + periods * period, pairs, warm);
-    for (long i = pairs; i < total_; ++i) add_backward(i);
+    const Steady steady = steady_of(warm);
+    add_pairs(0, steady.begin, warm);
+    lists_.repeat(static_cast<int>(steady.periods), rule_.group,
+                  [&] { add_pairs(steady.begin, steady.begin + steady.period, warm); });
+    add_pairs(steady.end(), total_ - warm, warm);
+    for (long i = total_ - warm; i < total_; ++i) add_backward(i);
     if (rule_.weight_delay) {
       for (long i = std::max(0L, total_ - delay_); i < total_; ++i) add_weight_gradient(i);
     }
     lists_.end_of_rank();
   }
 
+  void add_runs(long warm) {
+    warm = std::min(warm, total_);
+    add_runs(0, warm, {.forward = true});
+    const Steady steady = steady_of(warm);
+    const Kinds pair{.forward = true, .ahead = warm, .backward = true};
+    add_runs(0, steady.begin, pair);
+    if (steady.periods > 0) add_runs(steady.begin, steady.begin + steady.period, pair);
+    add_runs(steady.end(), total_ - warm, pair);
+    add_runs(total_ - warm, total_, {.backward = true});
+    lists_.end_of_rank();
+  }
+
  private:
+  // Which pairs repeat: so many periods from pair `begin` on.
+  struct Steady {
+    long begin, period, periods;
+    [[nodiscard]] long end() const { return begin + periods * period; }
+  };
+  [[nodiscard]] Steady steady_of(long warm) const {
+    const long begin = std::min(delay_, total_ - warm);  // before it no pair has a W
+    const long period = static_cast<long>(rule_.group) * shape_.chunks;
+    // Forwards of full groups only: what follows them does not repeat.
+    const long full = static_cast<long>(shape_.micro_batches / rule_.group) * period;
+    return {begin, period, std::max(0L, (full - warm - begin) / period)};
+  }
   // Entry `at` of the table of forwards.
   struct Entry {
     int chunk, micro_batch;
@@ -71,7 +90,7 @@ class InterleavedList {
   }
   [[nodiscard]] Entry entry_of(Walk& walk, long at) const {
     if (at != walk.at + 1) {
-      walk = found(at);
+      if (at != walk.at) walk = found(at);
       return walk.entry;
     }
     ++walk.at;
@@ -99,6 +118,33 @@ class InterleavedList {
         add_backward(i);
       }
     }
+  }
+  // What a step of a run has: the forward so far ahead, the backward.
+  struct Kinds {
+    bool forward = false;
+    long ahead = 0;
+    bool backward = false;
+  };
+  // Micro-batches are those of the first step. The W behind the last backwards are left out: at
+  // the end of a list they only release.
+  void add_runs(long from, long to, const Kinds& kinds) {
+    for (long at = from, steps = 0; at < to; at += steps) {
+      steps = to - at;
+      const bool weights = kinds.backward && rule_.weight_delay && at >= delay_;
+      if (kinds.backward && at < delay_) steps = std::min(steps, delay_ - at);
+      if (kinds.forward) steps = std::min(steps, left_of_chunk(forwards_, at + kinds.ahead));
+      if (kinds.backward) steps = std::min(steps, left_of_chunk(backwards_, at));
+      if (weights) steps = std::min(steps, left_of_chunk(weights_, at - delay_));
+      lists_.repeat(static_cast<int>(steps), 1, [&] {
+        if (kinds.forward) add_forward(at + kinds.ahead);
+        if (kinds.backward) add_backward(at);
+      });
+    }
+  }
+  // Entries of the same chunk from this one on.
+  [[nodiscard]] long left_of_chunk(Walk& walk, long at) const {
+    if (at != walk.at) walk = found(at);
+    return walk.begin + walk.size - walk.entry.micro_batch;
   }
   void add_overlap(long forward, long backward) {
     const Entry f = entry_of(forwards_, forward), b = backward_entry_of(backwards_, backward);
@@ -171,6 +217,11 @@ std::string why_no_megatron_group(std::string_view name, const ScheduleShape& sh
 void add_interleaved_rank(ListBuilder& lists, const ScheduleShape& shape,
                           const Interleaving& interleaving, int rank, long warm_up) {
   InterleavedList(lists, shape, interleaving, rank).add(warm_up);
+}
+
+void add_interleaved_runs(ListBuilder& lists, const ScheduleShape& shape,
+                          const Interleaving& interleaving, int rank, long warm_up) {
+  InterleavedList(lists, shape, interleaving, rank).add_runs(warm_up);
 }
 
 }  // namespace penstock

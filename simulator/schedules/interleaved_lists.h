@@ -33,5 +33,9 @@ struct Interleaving {
 // The list of one rank: `warm_up` forwards, then forward and backward in turn, then backwards.
 void add_interleaved_rank(ListBuilder& lists, const ScheduleShape& shape,
                           const Interleaving& interleaving, int rank, long warm_up);
+// For held_as_in_lists(): of what repeats only the first repetition, and of that every run of alike
+// steps as one block. Not with a padded last group, nor with overlaps.
+void add_interleaved_runs(ListBuilder& lists, const ScheduleShape& shape,
+                          const Interleaving& interleaving, int rank, long warm_up);
 
 }  // namespace penstock

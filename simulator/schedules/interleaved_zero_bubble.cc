@@ -10,16 +10,24 @@ std::string why_not_shape(const ScheduleShape& shape) {
 
 // PyTorch ScheduleInterleavedZeroBubble ("ZB1P"): interleaved with the warm-up of 1F1B per group
 // and the weight gradients of rank r delayed by r.
-Schedule generate_schedule(const ScheduleShape& shape) {
+template <class AddRank>
+Schedule with_lists(const ScheduleShape& shape, AddRank add_rank) {
   Interleaving rule;
   rule.group = pytorch_group(shape);
   ListBuilder lists("interleaved-zb", shape);
   for (int rank = 0; rank < shape.ranks; ++rank) {
     rule.weight_delay = rank;
     const long warm = static_cast<long>(shape.chunks - 1) * rule.group + (shape.ranks - 1 - rank);
-    add_interleaved_rank(lists, shape, rule, rank, warm);
+    add_rank(lists, shape, rule, rank, warm);
   }
   return lists.finish();
+}
+
+Schedule generate_schedule(const ScheduleShape& shape) {
+  return with_lists(shape, add_interleaved_rank);
+}
+std::optional<Schedule> held_alike(const ScheduleShape& shape) {
+  return with_lists(shape, add_interleaved_runs);
 }
 
 }  // namespace
@@ -32,6 +40,7 @@ const ScheduleKind kInterleavedZeroBubble = {
     .most_chunks = 0,
     .why_not = why_not_shape,
     .generate = generate_schedule,
+    .held_alike = held_alike,
 };
 
 }  // namespace penstock

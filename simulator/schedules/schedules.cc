@@ -144,4 +144,8 @@ Schedule make_schedule(std::string_view name, const ScheduleShape& shape) {
   return kind->generate(shape);
 }
 
+std::optional<Schedule> held_as_in_lists(const ScheduleKind& kind, const ScheduleShape& shape) {
+  return kind.held_alike == nullptr ? std::nullopt : kind.held_alike(shape);
+}
+
 }  // namespace penstock

@@ -3,6 +3,7 @@
 // docs/schedules.md.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -59,6 +60,8 @@ struct ScheduleKind {
   std::string (*why_not)(const ScheduleShape&) = nullptr;
   // One of the two: static schedules need a shape only.
   Schedule (*generate)(const ScheduleShape&) = nullptr;
+  // held_as_in_lists(), where a schedule has it.
+  std::optional<Schedule> (*held_alike)(const ScheduleShape&) = nullptr;
   ArrangedSchedule (*arrange)(const ScheduleShape&, const StageCosts&) = nullptr;
 
   [[nodiscard]] bool is_automatic() const { return arrange != nullptr; }
@@ -76,6 +79,11 @@ std::string why_no_schedule(const ScheduleKind& kind, const ScheduleShape& shape
 // Of a static schedule: generate() after why_no_schedule(); Error{kBadInput} with the reason, or
 // naming the known schedules.
 Schedule make_schedule(std::string_view name, const ScheduleShape& shape);
+
+// A schedule of a few blocks per rank, made at once: least_held() cannot tell it from the lists, or
+// finds that it holds no more, with no fewer forwards waiting on any stage, and as many on the
+// first (v-half, with 0.6 P to P + 1 micro-batches). Nothing where no such schedule is known.
+std::optional<Schedule> held_as_in_lists(const ScheduleKind& kind, const ScheduleShape& shape);
 
 // S entries.
 std::vector<int> stage_ranks(StageMap map, const ScheduleShape& shape);

@@ -2,6 +2,7 @@
 // its forwards, its backwards (B or I) and its weight gradients on its own.
 #pragma once
 
+#include <algorithm>
 #include <limits>
 
 #include "simulator/schedules/list_builder.h"
@@ -16,11 +17,10 @@ struct StageInList {
 
 class TwoStageList {
  public:
-  // Actions of micro-batches from `end` on are left out; `rolls`: there are none, so that repeated
-  // parts can be stored as such.
+  // Actions of micro-batches from `end` on are left out.
   TwoStageList(ListBuilder& lists, StageInList one, StageInList other,
-               int end = std::numeric_limits<int>::max(), bool rolls = true)
-      : near(one), far(other), lists_(lists), end_(end), rolls_(rolls) {}
+               int end = std::numeric_limits<int>::max())
+      : near(one), far(other), lists_(lists), end_(end) {}
 
   StageInList near, far;
 
@@ -39,20 +39,28 @@ class TwoStageList {
     lists_.add_overlap(forward.stage, forward.forward++, backward.stage, backward.backward++);
   }
 
-  // `body` moves a count by one or not at all.
+  // `body` moves a count by one or not at all. One block for as long as it leaves out the same.
   template <class Body>
   void repeat(int times, Body body) {
-    if (!rolls_) {
-      for (int i = 0; i < times; ++i) body();
-      return;
+    while (times > 0) {
+      const int alike = std::min({times, until_end(near), until_end(far)});
+      const StageInList near_before = near, far_before = far;
+      lists_.repeat(alike, 1, body);
+      advance(near, near_before, alike - 1);
+      advance(far, far_before, alike - 1);
+      times -= alike;
     }
-    const StageInList near_before = near, far_before = far;
-    lists_.repeat(times, 1, body);
-    advance(near, near_before, times - 1);
-    advance(far, far_before, times - 1);
   }
 
  private:
+  // How many repetitions at least leave out none of this lane that the first has.
+  [[nodiscard]] int until_end(const StageInList& lane) const {
+    int least = std::numeric_limits<int>::max();
+    for (const int next : {lane.forward, lane.backward, lane.weight}) {
+      if (next < end_) least = std::min(least, end_ - next);
+    }
+    return least;
+  }
   static void advance(StageInList& lane, const StageInList& before, int times) {
     lane.forward += times * (lane.forward - before.forward);
     lane.backward += times * (lane.backward - before.backward);
@@ -64,7 +72,6 @@ class TwoStageList {
 
   ListBuilder& lists_;
   int end_;
-  bool rolls_;
 };
 
 }  // namespace penstock

@@ -157,10 +157,8 @@ bool is_known(VMemory memory, const ScheduleShape& shape) {
   return shape.ranks <= kMostRanksKnown && (memory == VMemory::kHalf || shape.ranks % 3 != 2);
 }
 
-}  // namespace
-
-std::optional<Schedule> held_as_in_lists(const ScheduleKind& kind, VMemory memory,
-                                         const ScheduleShape& shape) {
+std::optional<Schedule> held_by_formula(const ScheduleKind& kind, VMemory memory,
+                                        const ScheduleShape& shape) {
   if (!is_known(memory, shape)) return std::nullopt;
   const auto held_in = memory == VMemory::kHalf ? held_in_half : held_in_min;
   ListBuilder lists(kind.name, shape, kind.map);
@@ -181,11 +179,7 @@ std::optional<Schedule> held_as_in_lists(const ScheduleKind& kind, VMemory memor
   return lists.finish();
 }
 
-std::optional<Schedule> held_as_in_lists(const ScheduleKind& kind, const ScheduleShape& shape) {
-  if (kind.name == kVHalf.name) return held_as_in_lists(kind, VMemory::kHalf, shape);
-  if (kind.name == kVMin.name) return held_as_in_lists(kind, VMemory::kMin, shape);
-  return std::nullopt;
-}
+}  // namespace
 
 const ScheduleKind kVHalf = {
     .name = "v-half",
@@ -197,6 +191,8 @@ const ScheduleKind kVHalf = {
     .enough_micro_batches = enough_for_half,
     .generate =
         [](const ScheduleShape& shape) { return v_schedule(kVHalf, VMemory::kHalf, shape); },
+    .held_alike =
+        [](const ScheduleShape& shape) { return held_by_formula(kVHalf, VMemory::kHalf, shape); },
 };
 
 const ScheduleKind kVMin = {
@@ -210,6 +206,8 @@ const ScheduleKind kVMin = {
     .most_chunks = 2,
     .enough_micro_batches = enough_for_min,
     .generate = [](const ScheduleShape& shape) { return v_schedule(kVMin, VMemory::kMin, shape); },
+    .held_alike =
+        [](const ScheduleShape& shape) { return held_by_formula(kVMin, VMemory::kMin, shape); },
 };
 
 }  // namespace penstock

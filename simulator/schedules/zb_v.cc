@@ -49,7 +49,7 @@ Schedule generate_schedule(const ScheduleShape& shape) {
   const int n = std::max(2 * p - 1, m);
   ListBuilder lists("zb-v", shape, StageMap::kV);
   for (int rank = 0; rank < p; ++rank) {
-    TwoStageList list(lists, {rank}, {2 * p - 1 - rank}, m, n == m);
+    TwoStageList list(lists, {rank}, {2 * p - 1 - rank}, m);
     add_rank(list, p, rank, n);
     lists.end_of_rank();
   }

@@ -375,5 +375,37 @@ TEST_CASE("what v-half and v-min hold by their formulas is what their lists hold
   CHECK_FALSE(held_as_in_lists(*find_schedule("zb-v"), {20, 2, 5, 0, 1}));
 }
 
+TEST_CASE("and so with the runs of interleaved lists") {
+  for (const char* name : {"interleaved", "interleaved-zb"}) {
+    const bool has_groups = find_schedule(name)->has_groups;
+    for (int p = 1; p <= testing::draws(9); ++p) {
+      for (int v = 2; v <= 5; ++v) {
+        for (int m = 1; m <= 6 * p; ++m) {
+          for (const int group : {0, p, p + 1, 2 * p - 1, m / 2, m}) {
+            const ScheduleShape shape{p, v, m, group, 1};
+            if ((group > 0 && !has_groups) || !why_no_schedule(*find_schedule(name), shape).empty())
+              continue;
+            CAPTURE(v);
+            CAPTURE(group);
+            REQUIRE(compare_by_formula(name, shape));
+          }
+        }
+      }
+    }
+  }
+  testing::Random random(30);
+  int compared = 0;
+  for (int drawn = 0; drawn < testing::draws(40); ++drawn) {
+    const int p = random.between(10, 60);
+    const ScheduleShape shape{p, random.between(2, 8), random.between(1, 300), 0, 1};
+    for (const char* name : {"interleaved", "interleaved-zb"}) {
+      if (!why_no_schedule(*find_schedule(name), shape).empty()) continue;
+      CAPTURE(shape.chunks);
+      compared += compare_by_formula(name, shape) ? 1 : 0;
+    }
+  }
+  CHECK(compared > (testing::kWatched ? 1 : 20));
+}
+
 }  // namespace
 }  // namespace penstock
