@@ -86,17 +86,6 @@ class ChunkShare : public StageLimit {
   int chunks_;
 };
 
-// What every rank holds under these cuts.
-std::vector<Bytes> totals_of(const StageMemory& memory, const Plan& plan,
-                             const std::vector<int>& cuts) {
-  std::vector<Bytes> totals(static_cast<std::size_t>(plan.pipeline));
-  for (std::size_t r = 0; r < totals.size(); ++r) {
-    totals[r] = plan.chunks == 1 ? memory.total(static_cast<int>(r), cuts[r], cuts[r + 1])
-                                 : memory.total_of_rank(r, cuts);
-  }
-  return totals;
-}
-
 Bytes largest(const std::vector<Bytes>& totals) {
   return *std::max_element(totals.begin(), totals.end());
 }
@@ -135,6 +124,16 @@ FittingCuts joint_cuts(const RankSums& sums, const StageMemory& memory, const Pl
 }
 
 }  // namespace
+
+std::vector<Bytes> totals_of(const StageMemory& memory, const Plan& plan,
+                             const std::vector<int>& cuts) {
+  std::vector<Bytes> totals(static_cast<std::size_t>(plan.pipeline));
+  for (std::size_t r = 0; r < totals.size(); ++r) {
+    totals[r] = plan.chunks == 1 ? memory.total(static_cast<int>(r), cuts[r], cuts[r + 1])
+                                 : memory.total_of_rank(r, cuts);
+  }
+  return totals;
+}
 
 std::string role(const std::string& noun, int index, int count) {
   if (count == 1) return "the only " + noun;
@@ -209,10 +208,10 @@ std::optional<Rejection> over_memory(const std::vector<Bytes>& totals, const Pla
 
 Cuts choose_cuts(const RankSums& sums, const StageMemory& memory, const Plan& plan,
                  BackwardKind backward, const std::vector<int>& balanced, bool only_balanced) {
-  const auto totals = totals_of(memory, plan, balanced);
+  std::vector<Bytes> totals = totals_of(memory, plan, balanced);
   auto over = over_memory(totals, plan, memory.capacity());
   if (!over) return {balanced, std::nullopt, largest(totals)};
-  if (only_balanced) return {{}, std::move(over), {}};
+  if (only_balanced) return {{}, std::move(over), {}, true, std::move(totals)};
   FittingCuts fitting;
   if (plan.chunks == 1) {
     fitting.cuts = cuts_within(sums, plan, backward, &memory);
@@ -221,10 +220,10 @@ Cuts choose_cuts(const RankSums& sums, const StageMemory& memory, const Plan& pl
   }
   if (!fitting.cuts) {
     if (!fitting.none_is_proven) over = not_proven(std::move(*over));
-    return {{}, std::move(over), {}, fitting.none_is_proven};
+    return {{}, std::move(over), {}, fitting.none_is_proven, std::move(totals)};
   }
   const Bytes fullest = largest(totals_of(memory, plan, *fitting.cuts));
-  return {std::move(*fitting.cuts), std::nullopt, fullest};
+  return {std::move(*fitting.cuts), std::nullopt, fullest, true, std::move(totals)};
 }
 
 }  // namespace penstock

@@ -31,6 +31,7 @@ struct Cuts {
   std::optional<Rejection> why_not;  // which stage of the balanced cuts is over, by how much
   Bytes fullest;                     // of the fullest rank, by full-size micro-batches
   bool none_is_proven = true;        // where there are none: that no others fit
+  std::vector<Bytes> as_balanced{};  // of every rank under the balanced cuts, if one is over
 };
 // V = 1: the exact optimum under each stage's own memory. V > 1: the balanced cuts, or, where they
 // do not fit but would on average, the best ones in which every chunk keeps to its share of the
@@ -39,6 +40,10 @@ struct Cuts {
 Cuts choose_cuts(const RankSums& sums, const StageMemory& memory, const Plan& plan,
                  BackwardKind backward, const std::vector<int>& balanced,
                  bool only_balanced = false);
+
+// What every rank holds under these cuts.
+std::vector<Bytes> totals_of(const StageMemory& memory, const Plan& plan,
+                             const std::vector<int>& cuts);
 
 // A reason that speaks only of the cuts that were tried.
 Rejection not_proven(Rejection reason);

@@ -99,13 +99,13 @@ RecomputeSums GroupDivision::sums_of(Mode& mode, const RankSums& kept) {
   return {kept, mode.raised->sums()};
 }
 
-std::vector<GroupDivision::Divided> GroupDivision::divided(const Plan& plan,
-                                                           const StageMemory& memory,
-                                                           const HeldCounts& held,
-                                                           const RankSums& kept,
-                                                           const std::vector<int>& balanced) {
+std::vector<GroupDivision::Divided> GroupDivision::divided(
+    const Plan& plan, const StageMemory& memory, const HeldCounts& held, const RankSums& kept,
+    const std::vector<int>& balanced, std::span<const Bytes> as_balanced) {
   std::vector<Divided> plans;
   const BackwardKind backward = find_schedule(plan.schedule)->backward;
+  // With one stage per rank they get cuts of their own.
+  const auto of_kept = plan.chunks > 1 ? as_balanced : std::span<const Bytes>{};
   for (Mode& mode : modes_) {
     const GroupPrices& prices = prices_of(mode);
     if (!prices.why_not().empty()) continue;
@@ -116,7 +116,7 @@ std::vector<GroupDivision::Divided> GroupDivision::divided(const Plan& plan,
     if (plan.chunks == 1 && rule_ == RecomputeRule::kPerStage) {
       if (auto cuts = as_needed.balanced_cuts(balanced)) other.cuts = std::move(*cuts);
     }
-    auto sections = as_needed.sections(other.cuts);
+    auto sections = as_needed.sections(other.cuts, of_kept);
     if (!sections) continue;
     const auto fullest = as_needed.fullest(other.cuts, *sections);
     other.recompute = mode.name;
@@ -129,13 +129,15 @@ std::vector<GroupDivision::Divided> GroupDivision::divided(const Plan& plan,
 
 bool GroupDivision::can_be_divided(const Plan& plan, const StageMemory& memory,
                                    const HeldCounts& held, const RankSums& kept,
-                                   const std::vector<int>& balanced) {
+                                   const std::vector<int>& balanced,
+                                   std::span<const Bytes> as_balanced) {
   const BackwardKind backward = find_schedule(plan.schedule)->backward;
   return std::any_of(modes_.begin(), modes_.end(), [&](Mode& mode) {
     const GroupPrices& prices = prices_of(mode);
     if (!prices.why_not().empty()) return false;
     const RecomputeSums sums = sums_of(mode, kept);
-    return RecomputeAsNeeded(sums, memory, held, plan, backward, rule_).fits_somehow(balanced);
+    return RecomputeAsNeeded(sums, memory, held, plan, backward, rule_)
+        .fits_somehow(balanced, as_balanced);
   });
 }
 
@@ -191,17 +193,13 @@ std::optional<Duration> GroupDivision::least(const SectionSums& kept, BackwardKi
 }
 
 // By the busiest rank behind the fill before it, if it recomputes what has no room.
-Duration GroupDivision::least_with_cuts(const Plan& plan, const StageMemory& memory,
-                                        const HeldCounts& held, const RankSums& kept) {
+Duration GroupDivision::least_with_cuts(const Plan& plan, const PerRank<Bytes>& capacity,
+                                        const HeldCounts& held, const RankSums& kept,
+                                        std::span<const Bytes> totals) {
   const BackwardKind backward = find_schedule(plan.schedule)->backward;
   const std::int64_t full = first_load(plan).full;
   const bool fills =
       inputs_.executor.optimizer == OptimizerGate::kGlobalBarrier && plan.copies() == 1;
-  std::vector<Bytes> over(held.ranks());
-  for (std::size_t rank = 0; rank < over.size(); ++rank) {
-    const int r = static_cast<int>(rank);
-    over[rank] = memory.total_of_rank(rank, plan.cuts) - memory.capacity()[r];
-  }
   Duration least = Duration::max();
   for (Mode& mode : modes_) {
     const GroupPrices& prices = prices_of(mode);
@@ -212,7 +210,8 @@ Duration GroupDivision::least_with_cuts(const Plan& plan, const StageMemory& mem
     std::int64_t longest = 0;
     std::int64_t fill = 0;
     for (std::size_t rank = 0; rank < held.ranks(); ++rank) {
-      const auto longer = savings.least_ns(rank, over[rank].count);
+      const Bytes over = totals[rank] - capacity[static_cast<int>(rank)];
+      const auto longer = savings.least_ns(rank, over.count);
       if (!longer) {
         longest = Duration::max().count();
         break;

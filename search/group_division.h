@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -52,12 +53,15 @@ class GroupDivision {
     Bytes least_memory;
   };
   // A plan of mode "none" for each of the modes: with cuts that suit, and as few sections that use
-  // it as its memory asks for. `memory` and `kept` are those of mode "none".
+  // it as its memory asks for. `memory` and `kept` are those of mode "none", and so is what every
+  // rank holds under the balanced cuts.
   std::vector<Divided> divided(const Plan& plan, const StageMemory& memory, const HeldCounts& held,
-                               const RankSums& kept, const std::vector<int>& balanced);
+                               const RankSums& kept, const std::vector<int>& balanced,
+                               std::span<const Bytes> as_balanced);
   // Whether divided() finds one, for plans of several stages per rank.
   bool can_be_divided(const Plan& plan, const StageMemory& memory, const HeldCounts& held,
-                      const RankSums& kept, const std::vector<int>& balanced);
+                      const RankSums& kept, const std::vector<int>& balanced,
+                      std::span<const Bytes> as_balanced);
   // Of one stage per rank: whether divided() finds any whose slowest stage takes no longer than
   // this for a micro-batch, only slower ones, or none.
   enum class Within { kNoneFits, kAllAreSlower, kMaybe };
@@ -69,9 +73,10 @@ class GroupDivision {
   // No such plan is faster, whatever its cuts; nothing when no mode has prices.
   std::optional<Duration> least(const SectionSums& kept, BackwardKind backward,
                                 const StashRoom& room);
-  // No such plan is faster with the plan's cuts. Much cheaper than divided().
-  Duration least_with_cuts(const Plan& plan, const StageMemory& memory, const HeldCounts& held,
-                           const RankSums& kept);
+  // No such plan is faster with the plan's cuts, under which every rank holds so much when nothing
+  // recomputes. Much cheaper than divided().
+  Duration least_with_cuts(const Plan& plan, const PerRank<Bytes>& capacity, const HeldCounts& held,
+                           const RankSums& kept, std::span<const Bytes> totals);
   // What such a plan costs, of mode "none" from `kept`.
   DividedTables tables_of(const Plan& plan, const RankTables& kept);
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "core/values/recompute_sections.h"
@@ -22,7 +23,8 @@ bool GroupForms::try_as_needed(const ScheduleKind& kind, const Plan& plan,
                                const Cuts& as_balanced, PlanCounts& counts) {
   if (!has_others(kind) || !as_balanced.why_not) return false;
   const StageMemory memory = work_.memory_of(plan, at_least);
-  if (const auto fits = fits_but_is_too_slow(plan, memory, at_least, balanced)) {
+  const std::span<const Bytes> totals = as_balanced.as_balanced;
+  if (const auto fits = fits_but_is_too_slow(plan, memory, at_least, balanced, totals)) {
     if (*fits) {
       work_.note_possible();
       work_.result.bounded += static_cast<std::int64_t>(work_.placements.size());
@@ -31,7 +33,8 @@ bool GroupForms::try_as_needed(const ScheduleKind& kind, const Plan& plan,
     }
     return true;
   }
-  auto forms = work_.division.divided(plan, memory, at_least, work_.prices.sums(), balanced);
+  auto forms =
+      work_.division.divided(plan, memory, at_least, work_.prices.sums(), balanced, totals);
   // With one stage per rank a form has the best cuts for mode "none", too.
   const bool keeps_all = (plan.chunks > 1 || forms.empty()) && may_fit(memory, plan);
   if (forms.empty() && !keeps_all) {
@@ -59,20 +62,24 @@ bool GroupForms::try_as_needed(const ScheduleKind& kind, const Plan& plan,
 // Whether it can be divided to fit, where that can be told to be too slow without dividing it.
 std::optional<bool> GroupForms::fits_but_is_too_slow(Plan plan, const StageMemory& memory,
                                                      const HeldCounts& at_least,
-                                                     const std::vector<int>& balanced) {
+                                                     const std::vector<int>& balanced,
+                                                     std::span<const Bytes> totals) {
   if (!work_.request.bounds) return std::nullopt;
   const bool in_book = work_.request.sizes.size() > 1;
   if (plan.chunks == 1) return fits_but_stages_are_slow(plan, memory, at_least, balanced);
   // Several stages per rank keep their balanced cuts, and take longer the more they recompute.
   plan.cuts = balanced;
-  if (in_book && plan.copies() == 1) return fits_but_loses_as_balanced(plan, memory, at_least);
-  if (!loses_as_balanced(plan, memory, at_least) || may_fit(memory, plan)) return std::nullopt;
-  return work_.division.can_be_divided(plan, memory, at_least, work_.prices.sums(), balanced);
+  if (in_book && plan.copies() == 1) {
+    return fits_but_loses_as_balanced(plan, memory, at_least, totals);
+  }
+  if (!loses_as_balanced(plan, at_least, totals) || may_fit(memory, plan)) return std::nullopt;
+  return work_.division.can_be_divided(plan, memory, at_least, work_.prices.sums(), balanced,
+                                       totals);
 }
 
 // Whether no form of these cuts matters, nor would be kept as a contender for better ones.
-bool GroupForms::loses_as_balanced(const Plan& plan, const StageMemory& memory,
-                                   const HeldCounts& at_least) {
+bool GroupForms::loses_as_balanced(const Plan& plan, const HeldCounts& at_least,
+                                   std::span<const Bytes> totals) {
   const auto matters = [&](Duration least) { return work_.may_matter(least, kNoMemory); };
   const Duration held =
       compute_bound(work_.prices.sums(), plan, work_.backward, at_least, work_.inputs.executor);
@@ -81,8 +88,8 @@ bool GroupForms::loses_as_balanced(const Plan& plan, const StageMemory& memory,
   if (!contends && !matters(held)) return true;
   // With two copies a rank does half of a stage's micro-batches; overlaps shorten the fill.
   if (plan.copies() > 1 || work_.backward == BackwardKind::kMixed) return false;
-  const Duration divided =
-      work_.division.least_with_cuts(plan, memory, at_least, work_.prices.sums());
+  const Duration divided = work_.division.least_with_cuts(plan, work_.prices.memory(), at_least,
+                                                          work_.prices.sums(), totals);
   contends = contends && work_.may_be_contender(divided);
   return !contends && !matters(std::max(held, divided));
 }
@@ -91,9 +98,10 @@ bool GroupForms::loses_as_balanced(const Plan& plan, const StageMemory& memory,
 // slower by more than better cuts gain, whatever these recompute.
 std::optional<bool> GroupForms::fits_but_loses_as_balanced(const Plan& plan,
                                                            const StageMemory& memory,
-                                                           const HeldCounts& at_least) {
-  const Duration least =
-      work_.division.least_with_cuts(plan, memory, at_least, work_.prices.sums());
+                                                           const HeldCounts& at_least,
+                                                           std::span<const Bytes> totals) {
+  const Duration least = work_.division.least_with_cuts(plan, work_.prices.memory(), at_least,
+                                                        work_.prices.sums(), totals);
   if (work_.may_lead(GroupWork::less_by_cuts(least)) || may_fit(memory, plan)) return std::nullopt;
   return least < Duration::max();
 }
@@ -136,14 +144,15 @@ GroupForms::Priced GroupForms::priced(const Plan& plan) {
 
 void GroupForms::try_forms(Plan plan, const std::vector<int>& balanced, const HeldCounts& held) {
   const StageMemory memory = work_.memory_of(plan, held);
+  Cuts cuts = choose_cuts(work_.prices.sums(), memory, plan, work_.backward, balanced);
   std::vector<GroupDivision::Divided> forms;
-  for (auto& form : work_.division.divided(plan, memory, held, work_.prices.sums(), balanced)) {
+  for (auto& form : work_.division.divided(plan, memory, held, work_.prices.sums(), balanced,
+                                           cuts.as_balanced)) {
     // In all sections it is a candidate of its own.
     if (form.plan.recompute == "none" || recompute_is_divided(form.plan)) {
       forms.push_back(std::move(form));
     }
   }
-  Cuts cuts = choose_cuts(work_.prices.sums(), memory, plan, work_.backward, balanced);
   if (!cuts.why_not) {
     plan.cuts = std::move(cuts.cuts);
     const Duration bound = work_.division.bound_of(plan, work_.prices.sums(), held);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "search/choose_cuts.h"
@@ -39,16 +40,18 @@ class GroupForms {
   [[nodiscard]] bool least_may_matter(GroupDivision::Divided& form, const HeldCounts& at_least);
   [[nodiscard]] std::optional<bool> fits_but_is_too_slow(Plan plan, const StageMemory& memory,
                                                          const HeldCounts& at_least,
-                                                         const std::vector<int>& balanced);
+                                                         const std::vector<int>& balanced,
+                                                         std::span<const Bytes> totals);
   [[nodiscard]] std::optional<bool> fits_but_loses_as_balanced(const Plan& plan,
                                                                const StageMemory& memory,
-                                                               const HeldCounts& at_least);
+                                                               const HeldCounts& at_least,
+                                                               std::span<const Bytes> totals);
   [[nodiscard]] std::optional<bool> fits_but_stages_are_slow(const Plan& plan,
                                                              const StageMemory& memory,
                                                              const HeldCounts& at_least,
                                                              const std::vector<int>& balanced);
-  [[nodiscard]] bool loses_as_balanced(const Plan& plan, const StageMemory& memory,
-                                       const HeldCounts& at_least);
+  [[nodiscard]] bool loses_as_balanced(const Plan& plan, const HeldCounts& at_least,
+                                       std::span<const Bytes> totals);
   [[nodiscard]] Priced priced(const Plan& plan);
   void reject_over_memory(Plan plan, const std::vector<int>& balanced, const Rejection& why);
   void change_all_for_trainer(std::vector<GroupDivision::Divided>& forms, const HeldCounts& held);

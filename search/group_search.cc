@@ -222,9 +222,11 @@ class GroupSearch {
     const auto held = work_.least_held(plan, counts);
     const StageMemory memory = work_.memory_of(plan, *held);
     const bool as_needed = work_.division.serves(*choice.kind);
-    if (!too_slow && !(as_needed && would_lose(work_.division.least_with_cuts(
-                                        plan, memory, *held, work_.prices.sums()))))
-      return false;
+    const auto as_divided = [&] {
+      return work_.division.least_with_cuts(plan, memory.capacity(), *held, work_.prices.sums(),
+                                            totals_of(memory, plan, plan.cuts));
+    };
+    if (!too_slow && !(as_needed && would_lose(as_divided()))) return false;
     work_.any_cuts = std::max(work_.any_cuts, work_.bounds.by_round_trips(plan, *held));
     if (as_needed || may_fit(memory, plan)) work_.note_possible();
     return true;

@@ -179,7 +179,8 @@ StageMemory::StageMemory(const RankSums& sums, const TiedParameters& ties,
       reserve_(reserve),
       capacity_(capacity),
       last_(last),
-      monotone_(held.stages() > 1 && grow_with_sections(sums, ties, held.ranks())) {
+      monotone_(held.stages() > 1 && grow_with_sections(sums, ties, held.ranks())),
+      are_alike_(monotone_ && sums[0].has_alike_layers) {
   const bool alike = sums.is_one_for_all() && reserve.is_one_for_all() && capacity.is_one_for_all();
   if (!alike) rank_of_stage_ = ranks_of_stages(held);
 }
@@ -191,12 +192,23 @@ void StageMemory::remember_states() {
 }
 
 std::int64_t StageMemory::state(int first, int end) const {
+  if (are_alike_) return state_of_alike(first, end);
   if (states_.empty()) return sum_of_state(first, end);
   const auto ends = static_cast<std::size_t>(sections()) + 1;
   std::int64_t& known =
       states_[static_cast<std::size_t>(first) * ends + static_cast<std::size_t>(end)];
   if (known < 0) known = sum_of_state(first, end);
   return known;
+}
+
+std::int64_t StageMemory::state_of_alike(int first, int end) const {
+  const int length = end - first;
+  const int ends = (first == 0 ? 1 : 0) + (end == sections() ? 2 : 0);
+  const int key = 4 * length + ends;
+  KnownLength& known =
+      known_lengths_[static_cast<std::size_t>(length + 8 * ends) % known_lengths_.size()];
+  if (known.key != key) known = {key, sum_of_state(first, end)};
+  return known.bytes;
 }
 
 std::int64_t StageMemory::sum_of_state(int first, int end) const {
@@ -356,11 +368,14 @@ const StageMemory::LeastSection& StageMemory::least_section(std::size_t rank) co
   const SectionSums& sums = sums_[static_cast<int>(rank)];
   LeastSection& least = least_section_;
   if (least.sums == &sums) return least;
+  const bool are_alike =
+      sums.has_alike_layers && (!has_short_last() || last_.sums->has_alike_layers);
+  const std::size_t different = are_alike ? 2 : static_cast<std::size_t>(sums.sections()) - 1;
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
   least = {&sums, kMost, kMost, kMost, {}};
   HeldParameters before;  // most layers hold as many as the one before them
   std::int64_t state_of_one = state_.least_of(before);
-  for (std::size_t i = 1; i + 1 < static_cast<std::size_t>(sums.sections()); ++i) {
+  for (std::size_t i = 1; i < different; ++i) {
     const HeldParameters parameters = sums.held(static_cast<int>(i), static_cast<int>(i) + 1);
     if (parameters != before) {
       state_of_one = state_.least_of(parameters);

@@ -137,6 +137,7 @@ class StageMemory : public StageLimit {
   // Worked out once for ranks that are alike: it looks at all sections.
   [[nodiscard]] const LeastSection& least_section(std::size_t rank) const;
   [[nodiscard]] std::int64_t state(int first, int end) const;
+  [[nodiscard]] std::int64_t state_of_alike(int first, int end) const;
   [[nodiscard]] std::int64_t sum_of_state(int first, int end) const;
   [[nodiscard]] std::int64_t peak(int stage, int first, int end) const;
   [[nodiscard]] std::int64_t fullest(std::size_t rank, std::span<const Run> runs) const;
@@ -165,6 +166,14 @@ class StageMemory : public StageLimit {
   };
   static constexpr std::size_t kKnownStates = 16;
   mutable std::array<KnownState, kKnownStates> known_states_;  // by a hash of the parameters
+  // Likewise, where layers are alike: of a run by its length and whether it has the first section
+  // and the last.
+  struct KnownLength {
+    int key = -1;
+    std::int64_t bytes = 0;
+  };
+  bool are_alike_;
+  mutable std::array<KnownLength, 2 * kKnownStates> known_lengths_;
 };
 
 }  // namespace penstock

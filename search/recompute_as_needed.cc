@@ -149,11 +149,12 @@ bool RecomputeAsNeeded::fits(const Bundle& bundle, const std::vector<int>& cuts,
   return bytes_that_fit(bundle, cuts, counts).has_value();
 }
 
-std::optional<std::vector<int>> RecomputeAsNeeded::sections(const std::vector<int>& cuts) const {
+std::optional<std::vector<int>> RecomputeAsNeeded::sections(const std::vector<int>& cuts,
+                                                            std::span<const Bytes> kept) const {
   if (rule_ == RecomputeRule::kOneNumber) return one_number(cuts);
   std::vector<int> counts(cuts.size() - 1, 0);
   for (const Bundle& bundle : bundles_) {
-    if (!choose_most(bundle, cuts, counts)) return std::nullopt;
+    if (!choose_most(bundle, cuts, kept, counts)) return std::nullopt;
   }
   for (const Bundle& bundle : bundles_) {
     if (bundle.stages.size() > 1) keep_by_gain(bundle, cuts, counts);
@@ -162,11 +163,12 @@ std::optional<std::vector<int>> RecomputeAsNeeded::sections(const std::vector<in
   return counts;
 }
 
-bool RecomputeAsNeeded::fits_somehow(const std::vector<int>& cuts) const {
+bool RecomputeAsNeeded::fits_somehow(const std::vector<int>& cuts,
+                                     std::span<const Bytes> kept) const {
   if (rule_ == RecomputeRule::kOneNumber) return one_number(cuts).has_value();
   std::vector<int> counts(cuts.size() - 1, 0);
   return std::all_of(bundles_.begin(), bundles_.end(),
-                     [&](const Bundle& bundle) { return choose_most(bundle, cuts, counts); });
+                     [&](const Bundle& bundle) { return choose_most(bundle, cuts, kept, counts); });
 }
 
 RecomputeAsNeeded::Fullest RecomputeAsNeeded::fullest(const std::vector<int>& cuts,
@@ -221,13 +223,21 @@ std::int64_t RecomputeAsNeeded::saved_by_one_more(std::size_t rank, const Saved&
 // The counts of its stages are zero before: they stay so where that fits. Else the fewest sections
 // of one stage, all of several. False when none that was tried fits.
 bool RecomputeAsNeeded::choose_most(const Bundle& bundle, const std::vector<int>& cuts,
-                                    std::vector<int>& counts) const {
-  if (fits(bundle, cuts, counts)) return true;
+                                    std::span<const Bytes> kept, std::vector<int>& counts) const {
+  // Here every micro-batch counts as full.
+  const bool is_known = !kept.empty() && !memory_.has_short_last();
+  if (is_known ? fits_as_kept(bundle, kept) : fits(bundle, cuts, counts)) return true;
   if (bundle.stages.size() == 1) return choose_alone(bundle, cuts, counts);
   for (const int stage : bundle.stages) {
     counts[index(stage)] = cuts[index(stage) + 1] - cuts[index(stage)];
   }
   return fits(bundle, cuts, counts);
+}
+
+bool RecomputeAsNeeded::fits_as_kept(const Bundle& bundle, std::span<const Bytes> kept) const {
+  return std::all_of(bundle.ranks.begin(), bundle.ranks.end(), [&](std::size_t rank) {
+    return kept[rank] <= memory_.capacity()[static_cast<int>(rank)];
+  });
 }
 
 // The fewest sections, of a bundle with one stage.

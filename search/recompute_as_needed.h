@@ -44,10 +44,13 @@ class RecomputeAsNeeded {
   // Of every stage of a copy of the weights, under these cuts: how many of its sections, the first
   // ones, recompute. With one stage per rank the fewest that fit, so that no division is faster;
   // with several the least time per byte comes first. Nothing when no number that was tried fits.
-  [[nodiscard]] std::optional<std::vector<int>> sections(const std::vector<int>& cuts) const;
+  // `kept`: what every rank holds under these cuts when no section recomputes; empty: not known.
+  [[nodiscard]] std::optional<std::vector<int>> sections(const std::vector<int>& cuts,
+                                                         std::span<const Bytes> kept = {}) const;
 
   // Whether sections() finds numbers under these cuts, without finding them.
-  [[nodiscard]] bool fits_somehow(const std::vector<int>& cuts) const;
+  [[nodiscard]] bool fits_somehow(const std::vector<int>& cuts,
+                                  std::span<const Bytes> kept = {}) const;
 
   // What the fullest rank holds; and what it holds at least if every rank has to recompute one
   // section more, the one that saves most there.
@@ -93,7 +96,8 @@ class RecomputeAsNeeded {
                                                            const std::vector<int>& cuts,
                                                            const std::vector<int>& counts) const;
   [[nodiscard]] bool choose_most(const Bundle& bundle, const std::vector<int>& cuts,
-                                 std::vector<int>& counts) const;
+                                 std::span<const Bytes> kept, std::vector<int>& counts) const;
+  [[nodiscard]] bool fits_as_kept(const Bundle& bundle, std::span<const Bytes> kept) const;
   [[nodiscard]] bool choose_alone(const Bundle& bundle, const std::vector<int>& cuts,
                                   std::vector<int>& counts) const;
   void keep_by_gain_alone(std::size_t rank, const std::vector<int>& cuts,
