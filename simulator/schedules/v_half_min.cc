@@ -139,22 +139,38 @@ VHeld held_in_half(int ranks, int rank, int micro_batches) {
   return held;
 }
 
-// 2 P / 3 + 2 at most.
+// 2 P / 3 + 2 at most, 2 (P + 1) / 3 + 2 of P = 8, 11, 14, .., of which the first two ranks get one
+// less.
 VHeld held_in_min(int ranks, int rank, int micro_batches) {
-  const int half = ranks / 3 + 1;
+  const int half = (ranks + 1) / 3 + 1;
   const int behind = ranks - 1 - rank;
+  constexpr std::array kFirstRanks{5, 3, 11};
+  const int first = kFirstRanks[static_cast<std::size_t>(ranks % 3)];
   const int by_end = behind == 0 || behind == 2 ? behind / 2 : (behind + 4) / 3;
-  const int by_begin = half - 1 - (rank + (ranks % 3 == 0 ? 5 : 3)) / 6;
-  return held_by(half, rank, micro_batches, half + (behind + 3) / 6,
-                 half + std::min(by_end, by_begin));
+  const int by_begin = half - 1 - (rank + first) / 6;
+  VHeld held = held_by(half, rank, micro_batches, half + (behind + 3) / 6,
+                       half + std::min(by_end, by_begin));
+  if (ranks % 3 == 2 && rank < 2) held.first = std::min(micro_batches, 2 * half - rank - 2);
+  return held;
 }
 
 // No lists of more ranks were compared.
 constexpr int kMostRanksKnown = 512;
 
-// Of v-min with P = 2, 5, 8, .. ranks hold most at two places.
+// Of v-min with P = 2 and 5 more ranks hold most at two places; with P = 11, 14, .. and this number
+// of micro-batches some ranks in the middle have one forward more waiting than otherwise.
 bool is_known(VMemory memory, const ScheduleShape& shape) {
-  return shape.ranks <= kMostRanksKnown && (memory == VMemory::kHalf || shape.ranks % 3 != 2);
+  if (shape.ranks > kMostRanksKnown) return false;
+  if (memory == VMemory::kHalf || shape.ranks % 3 != 2) return true;
+  return shape.ranks > 5 && shape.micro_batches != 2 * (shape.ranks + 1) / 3;
+}
+
+// Of v-min with P = 8, 11, 14, .. rank 1 holds most where its first gradients have come: another
+// forward and the two weight gradients that are yet to be worked out.
+bool holds_most_behind_gradients(VMemory memory, const ScheduleShape& shape, int rank,
+                                 const VHeld& held) {
+  return memory == VMemory::kMin && shape.ranks % 3 == 2 && rank == 1 &&
+         shape.micro_batches >= held.first + 2;
 }
 
 std::optional<Schedule> held_by_formula(const ScheduleKind& kind, VMemory memory,
@@ -170,6 +186,12 @@ std::optional<Schedule> held_by_formula(const ScheduleKind& kind, VMemory memory
     const int second = 2 * shape.ranks - 1 - r;
     repeat(held.first, ActionKind::kForward, r, 0);
     repeat(held.second, ActionKind::kForward, second, 0);
+    if (holds_most_behind_gradients(memory, shape, r, held)) {
+      for (const int stage : {r, second}) lists.add(ActionKind::kInputGradient, stage, 0);
+      lists.add(ActionKind::kForward, r, held.first);
+      for (const int stage : {r, second}) lists.add(ActionKind::kWeightGradient, stage, 0);
+      lists.add(ActionKind::kForward, second, 0);
+    }
     repeat(held.second, ActionKind::kFusedBackward, second, 0);
     repeat(held.most_of_first - held.first, ActionKind::kForward, r, held.first);
     repeat(held.most_of_first, ActionKind::kFusedBackward, r, 0);
