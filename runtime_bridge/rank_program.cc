@@ -385,9 +385,10 @@ bool RankProgram::signalled(int action) const {
 const ModelDescription& model_of(const PlanFile& file) {
   if (!file.description) {
     throw_bad_input("the plan does not say how to build model '" + file.model +
-                    "', because the profile it was made from does not\nhelp: measure the model "
-                    "with penstock profile and plan with that profile; another trainer takes the "
-                    "plan as it is: penstock export plan.json --to megatron -o job");
+                    "', because the profile it was made from does not (an estimate from a "
+                    "config.json never does)\nhelp: measure the model with penstock profile and "
+                    "plan with that profile; another trainer takes the plan as it is: penstock "
+                    "export plan.json --to megatron -o job");
   }
   return *file.description;
 }

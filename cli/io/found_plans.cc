@@ -73,20 +73,19 @@ int devices_of(const ClusterSpec& cluster, const std::string& type) {
   return devices;
 }
 
-// Whether ranks can carry it out: not every plan that can be priced is one that runs.
-bool can_run(const PlanFile& plan) {
+}  // namespace
+
+std::string why_not_run(const PlanFile& plan) {
   try {
-    rank_programs(plan, plan.description.value_or(ModelDescription{}), TrainingOptions{});
-    return true;
-  } catch (const Error&) {
-    return false;
+    rank_programs(plan, model_of(plan), TrainingOptions{});
+    return "";
+  } catch (const Error& error) {
+    return error.what();
   }
 }
 
-}  // namespace
-
-std::string plan_file_text(const PlanBook& book, const ClusterSpec& cluster, const Plan& plan,
-                           const InputFile& of_book) {
+PlanFile plan_file_of(const PlanBook& book, const ClusterSpec& cluster, const Plan& plan,
+                      const InputFile& of_book) {
   const PlanInputs inputs{&book.profile, &cluster, book.executor, book.reserve};
   const EvaluatedPlan evaluated = evaluate(inputs, plan);
   if (evaluated.why_not) {
@@ -99,8 +98,10 @@ std::string plan_file_text(const PlanBook& book, const ClusterSpec& cluster, con
   made.tool_version = version();
   made.profile = of_book;
   made.cluster_file = of_book;
-  return to_text(write_plan(made)) + '\n';
+  return made;
 }
+
+std::string text_of(const PlanFile& plan) { return to_text(write_plan(plan)) + '\n'; }
 
 PlanPage page_of_plan(const PlanBook& book, int page, const Plan& plan, Duration step) {
   PlanPage its{page, plan.devices(), step, {}};
@@ -220,10 +221,9 @@ FoundPlans::Found FoundPlans::advise(const JobState& state, int page) const {
       const bool same_ranks =
           choice.answer == SlowAnswer::kShare || choice.answer == SlowAnswer::kRecut;
       if (!same_ranks || choice.step_time >= advised.kept) continue;
-      const std::string text = plan_file_text(book_, cluster, choice.plan, of_book_);
-      const std::string file = plan_path(job_.run_folder, page);
-      if (!can_run(read_plan(parse_json(text, file), file))) continue;
-      write_file(file, text);
+      const PlanFile other = plan_file_of(book_, cluster, choice.plan, of_book_);
+      if (!why_not_run(other).empty()) continue;
+      write_file(plan_path(job_.run_folder, page), text_of(other));
       advised.other = page_of_plan(book_, page, choice.plan, choice.step_time);
       advised.what = choice.what;
       break;
@@ -258,7 +258,7 @@ FoundPlans::Found FoundPlans::search(const Size& size, int page) const {
       if (fits && each.plan && each.step_time <= best.step_time) return {};
     }
     write_file(plan_path(job_.run_folder, page),
-               plan_file_text(book_, cluster_of(*found, best), *best.plan, of_book_));
+               text_of(plan_file_of(book_, cluster_of(*found, best), *best.plan, of_book_)));
     return {PlanFound{page_of_plan(book_, page, *best.plan, best.step_time)}, ""};
   } catch (const Error& error) {
     return {std::nullopt, fmt::format("no plan was searched for {}: {}",

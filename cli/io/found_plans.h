@@ -20,8 +20,13 @@ namespace penstock {
 
 // A plan of the book as a file, of the book's own profile and `cluster`, all of the book's or a
 // part of it, so that a rank needs no other. Error{kBadInput} when it cannot be priced again.
-std::string plan_file_text(const PlanBook& book, const ClusterSpec& cluster, const Plan& plan,
-                           const InputFile& of_book);
+PlanFile plan_file_of(const PlanBook& book, const ClusterSpec& cluster, const Plan& plan,
+                      const InputFile& of_book);
+std::string text_of(const PlanFile& plan);
+
+// Why ranks cannot carry it out; empty when they can: not every plan that can be priced is one that
+// runs.
+std::string why_not_run(const PlanFile& plan);
 
 // As a managed job counts it; the device types of its ranks where the book counts those.
 PlanPage page_of_plan(const PlanBook& book, int page, const Plan& plan, Duration step);

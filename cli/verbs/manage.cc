@@ -74,6 +74,14 @@ void make_folder(const std::string& path) {
   }
 }
 
+// Ranks that end at once would be restarted again and again.
+void require_can_run(const PlanFile& plan, const std::string& book) {
+  if (const std::string why = why_not_run(plan); !why.empty()) {
+    throw_bad_input(
+        fmt::format("{}: the plan for {}: {}", book, count_of(plan.plan.devices(), "GPU"), why));
+  }
+}
+
 // Writes a plan file per page, which does no harm to ranks that are about to read it.
 JobRules rules_of(JobFile job, const Loaded<PlanBook>& loaded) {
   const PlanBook& book = loaded.value;
@@ -88,8 +96,9 @@ JobRules rules_of(JobFile job, const Loaded<PlanBook>& loaded) {
       return other.gpus == its.gpus && other.step == its.step && other.devices == its.devices;
     });
     if (known) continue;
-    write_file(plan_path(job.run_folder, its.page),
-               plan_file_text(book, cluster_of(book, page), *page.plan, loaded.file));
+    const PlanFile file = plan_file_of(book, cluster_of(book, page), *page.plan, loaded.file);
+    require_can_run(file, job.book);
+    write_file(plan_path(job.run_folder, its.page), text_of(file));
     rules.pages.push_back(std::move(its));
   }
   if (rules.pages.empty()) {

@@ -28,12 +28,12 @@ constexpr std::array<Example, 3> kExamples{
     Example{"512", {"--global-batch", "--gbs", "--global-batch-size"}}};
 constexpr std::string_view kModelExample = "config.json", kPlanExample = "plan.json";
 
-// For the value of that option in a proposal; empty where it is no example, or was typed itself.
+// For the value of that option in a proposal; empty where it is no example, or nothing was typed.
 std::string typed_for(const std::string& option, const std::string& value, const Arguments& typed) {
   const auto* example = std::find_if(kExamples.begin(), kExamples.end(), [&](const Example& one) {
     return one.value == value && one.options.front() == option;
   });
-  if (example == kExamples.end() || is_among(typed, value)) return "";
+  if (example == kExamples.end()) return "";
   for (const std::string_view name : example->options) {
     const auto known = value_of(typed, {name});
     if (known && !known->empty()) return *known;

@@ -17,7 +17,11 @@
 #include "cli/io/shell_word.h"
 #include "cli/verbs/verbs.h"
 #include "cli/words/field_words.h"
+#include "cli/words/is_among.h"
+#include "cli/words/is_digits.h"
+#include "cli/words/parted_at_commas.h"
 #include "cli/words/trainer_called.h"
+#include "report/words.h"
 #include "trainers/trainer_table.h"
 
 namespace penstock {
@@ -136,15 +140,34 @@ std::string help_for_measured(const std::string& profile, const Arguments& argum
       shell_word(profile), command_of_taken("plan", {profile}, others));
 }
 
+// "{"name": "job-1", "model": "config.json", ..}", one for each model.
+std::string jobs_of(const Arguments& models, const std::string& global_batch) {
+  Arguments jobs;
+  for (const std::string& model : models) {
+    jobs.push_back(
+        fmt::format(R"({{"name": "job-{}", "model": "{}", "global_batch": {}, "steps": 1000}})",
+                    jobs.size() + 1, model, global_batch));
+  }
+  return fmt::format(R"({{"format": "penstock.jobs/1", "jobs": [{}]}})", joined(jobs, ", "));
+}
+
 // "multi config.json", "multi a.json,b.json".
-std::string help_for_jobs_of_models(const std::string& model, const Arguments& arguments) {
-  const auto command = [&arguments](std::string_view verb, const std::string& file) {
-    return whole_command(verb, with_taken(verb, {file}, arguments));
-  };
+std::string help_for_jobs_of_models(const std::string& model, const TypedFiles& files,
+                                    const Arguments& arguments) {
+  Arguments models = parted_at_commas(model);
+  for (const std::string& other : files.models) {
+    if (!is_among(models, other)) models.push_back(other);
+  }
+  const std::string batch = value_of(arguments, {"--global-batch", "--gbs"}).value_or("512");
+  Arguments rest = arguments;
+  std::erase_if(rest, [&](const std::string& word) { return is_among(models, word); });
   return fmt::format(
-      "a list of jobs (penstock.jobs/1) names models, their steps and profiles: {} "
-      "(data/multi has some to copy, docs/multi.md the keys); of one model {} finds the plan",
-      command("multi", "jobs.json"), command("plan", model));
+      "a list of jobs (penstock.jobs/1) names models, their batches and steps: write your own "
+      "numbers into jobs.json, {}, then {} (docs/multi.md has the other keys, data/multi more "
+      "lists); of one model {} finds the plan",
+      jobs_of(models, is_digits(batch) ? batch : "512"),
+      whole_command("multi", with_taken("multi", {"jobs.json"}, rest)),
+      whole_command("plan", with_taken("plan", {models.front()}, rest)));
 }
 
 // "elastic config.json".
@@ -225,7 +248,7 @@ std::string help_for_files(std::string_view verb, const Arguments& arguments) {
     return help_for_measured(files.models[0], arguments);
   }
   if (verb == "multi" && !files.models.empty()) {
-    return help_for_jobs_of_models(files.models[0], arguments);
+    return help_for_jobs_of_models(files.models[0], files, arguments);
   }
   if (verb == "manage" && files.jobs.empty() && !(files.models.empty() && files.plans.empty())) {
     return help_for_managed_model(files);

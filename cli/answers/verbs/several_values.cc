@@ -15,6 +15,7 @@
 #include "cli/words/is_among.h"
 #include "cli/words/is_digits.h"
 #include "cli/words/number_spellings.h"
+#include "cli/words/option_spellings.h"
 #include "cli/words/parted_at_commas.h"
 #include "core/values/error.h"
 #include "report/words.h"
@@ -33,6 +34,7 @@ std::string varied_key(const std::string& plain) {
   constexpr std::array<std::string_view, 8> kCounted{"T", "C", "EP", "P",
                                                      "D", "V", "b",  "global-batch"};
   if (is_among(kAttention, plain)) return "attention";
+  if (is_zero(plain)) return "sharding";
   if (is_among(kKeys, plain)) return plain;
   const std::string key = key_called(plain);
   const bool is_length = key == "sequence-length";
@@ -45,8 +47,10 @@ bool is_number_key(const std::string& key) {
                    key);
 }
 
-// "4k" of a count as "4096"; other texts as they are.
+// "4k" of a count as "4096", "3" of a ZeRO stage as "zero3"; other texts as they are.
 std::string value_of_key(const std::string& key, const std::string& typed) {
+  const bool is_stage = key == "sharding" && is_digits(typed);
+  if (is_stage) return typed == "0" ? "none" : "zero" + typed;
   if (!is_number_key(key) || is_digits(typed)) return typed;
   const std::string plain = plain_number(typed);
   return plain.empty() ? typed : plain;
