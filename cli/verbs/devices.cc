@@ -3,6 +3,8 @@
 // with --device FILE, the cluster with --cluster FILE.
 #include <algorithm>
 #include <array>
+#include <cctype>
+#include <cstddef>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -21,6 +23,7 @@
 #include "cli/reports/device_report.h"
 #include "cli/verbs/verbs.h"
 #include "cli/words/device_called.h"
+#include "cli/words/is_among.h"
 #include "cli/words/parse.h"
 #include "core/files/format.h"
 #include "estimator/shipped_data.h"
@@ -43,6 +46,24 @@ struct Given {
   std::optional<std::string> device, gpus, network, output, cluster_output;
   TableFormatOptions format;
 };
+
+// "devices --gpu h100-sxm": the device is the argument.
+Arguments with_bare_device(Arguments arguments) {
+  constexpr std::array<std::string_view, 7> kNames{
+      "--device", "--gpu", "--gpus", "--gpu-type", "--accelerator", "--name", "--devices"};
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::size_t equals = arguments[i].find('=');
+    const bool has_own = equals != std::string::npos;
+    if (!is_among(kNames, arguments[i].substr(0, equals))) continue;
+    const std::string value = has_own                    ? arguments[i].substr(equals + 1)
+                              : i + 1 < arguments.size() ? arguments[i + 1]
+                                                         : "";
+    if (value.empty() || std::isalpha(static_cast<unsigned char>(value[0])) == 0) continue;
+    arguments.erase(arguments.begin() + static_cast<std::ptrdiff_t>(i));
+    if (has_own) arguments.insert(arguments.begin() + static_cast<std::ptrdiff_t>(i), value);
+  }
+  return arguments;
+}
 
 // "devices list", "devices show h100-sxm": words that say no more than the verb does.
 Arguments without_vague_words(Arguments arguments) {
@@ -233,7 +254,8 @@ Answer run_devices(const Arguments& arguments, Screen screen) {
                  "leave it out: penstock devices lists all GPUs");
   options.remark({"cluster", "cluster-file"},
                  "write --cluster-out {FILE}, which writes the cluster that is assumed");
-  if (auto help = options.parse(without_vague_words(arguments), screen)) return help_answer(*help);
+  if (auto help = options.parse(with_bare_device(without_vague_words(arguments)), screen))
+    return help_answer(*help);
   return given.device ? of_device(given, screen) : list_of_devices(given, screen);
 }
 

@@ -109,6 +109,12 @@ Answer run_fingerprint(const Arguments& arguments, Screen screen) {
                   kExamples);
   options.heading("Options");
   options.flag("--json", "the hashes as one JSON object", json);
+  options.remark(
+      {"device", "gpus", "cluster", "model", "config", "schedule", "global-batch", "gbs", "seq",
+       "sequence-length", "plan", "profile", "file"},
+      "it asks nothing and reads no file: penstock fingerprint prints hashes of what this "
+      "build predicts, to compare two builds; a plan file names the hashes of what it "
+      "was made from");
   if (auto help = options.parse(arguments, screen)) return help_answer(*help);
 
   std::string text;

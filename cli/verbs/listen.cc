@@ -119,6 +119,13 @@ Answer run_listen(const Arguments& arguments, Screen screen) {
                   kExamples);
   given.declare(options);
   if (auto help = options.parse(arguments, screen)) return help_answer(*help);
+  const bool is_cloud = given.job == "aws" || given.job == "gcp" || given.job == "azure";
+  if (is_cloud && !given.cloud) {
+    bad_option("JOB", "missing",
+               fmt::format("the job comes first, and the cloud has an option: penstock listen "
+                           "job.json --cloud {} --machine {}",
+                           given.job, given.machine.value_or("node3")));
+  }
   if (!given.cloud && !given.machine) {
     bad_option("--cloud, --machine", "missing", "add them, for example " + given.command.whole());
   }

@@ -102,6 +102,15 @@ const std::string& required_command(const TellOptions& given) {
     bad_option("JOB", "missing",
                fmt::format("the job comes first: penstock tell job.json {}", given.job));
   }
+  const auto* called =
+      std::find_if(kOtherCommands.begin(), kOtherCommands.end(),
+                   [&given](const OtherCommand& other) { return other.typed == given.job; });
+  if (!given.command && called != kOtherCommands.end()) {
+    bad_option("JOB", "missing",
+               fmt::format("the job comes first, and '{}' is '{}' here: penstock tell job.json {}",
+                           called->typed, called->meant,
+                           called->meant.substr(0, called->meant.find('\''))));
+  }
   if (!given.command) {
     bad_option("COMMAND", "missing",
                "join, leave, preempt, checkpoint, morph or stop, for example penstock tell " +

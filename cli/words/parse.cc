@@ -278,6 +278,11 @@ std::string budget_without_blanks(std::string_view text) {
   return parse_duration(joined) ? joined : "";
 }
 
+constexpr const char* kNoBudgetOfMoney =
+    "leave it out: it limits the search (--budget 30s, 10min), and no option limits money; with "
+    "--usd-per-gpu-hour 2.5 and the tokens of the training (--tokens 2T) its days and its price "
+    "stand beside each plan";
+
 // "$5000" without quotes: $5, an argument of the shell's, is nothing, and 000 is left.
 void refuse_shells_money(std::string_view option, std::string_view text) {
   const bool is_rest = text.size() > 1 && text.starts_with('0') &&
@@ -286,8 +291,7 @@ void refuse_shells_money(std::string_view option, std::string_view text) {
       text.find(',') != std::string_view::npos && text.starts_with(",");  // "$5,000"
   if (option != "--budget" || (!is_rest && !is_list)) return;
   bad_option(option, shown(text) + " is no time (of $5000 the shell takes $5 away, and leaves 000)",
-             "leave it out: it limits the search, and no option limits money; --tokens 2T "
-             "--usd-per-gpu-hour 2.5 prints days and price of the training beside each plan");
+             kNoBudgetOfMoney);
 }
 
 }  // namespace
@@ -301,9 +305,7 @@ Duration parse_budget(std::string_view option, std::string_view text) {
                                       : "";
   if (text.find_first_of('$') != std::string_view::npos || text.find("usd") != text.npos ||
       text.find("USD") != text.npos || text.find("EUR") != text.npos) {
-    bad_option(option, shown(text) + " is no time",
-               "leave it out: days and price of the training are printed with --tokens 2T "
-               "--usd-per-gpu-hour 2.5; --budget 30s limits the search");
+    bad_option(option, shown(text) + " is no time", kNoBudgetOfMoney);
   }
   refuse_shells_money(option, text);
   if (const std::string joined = budget_without_blanks(text); !joined.empty()) {
@@ -321,9 +323,7 @@ Duration parse_budget(std::string_view option, std::string_view text) {
   if (const auto seconds = parse_decimal_duration(text, TimeUnit::kSeconds)) {
     // Nobody lets a search run so long: it is money.
     if (!limits.empty() && seconds->count() > kLongSearch.count()) {
-      bad_option(option, shown(text) + " is no time",
-                 "days and price of the training are printed with --tokens 2T --usd-per-gpu-hour "
-                 "2.5; --budget 30s or 10min limits the search");
+      bad_option(option, shown(text) + " is no time", kNoBudgetOfMoney);
     }
     bad_option(option, shown(text) + " has no unit",
                fmt::format("write {}s for seconds, or {}min{}", text, text, limits));

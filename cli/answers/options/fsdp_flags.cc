@@ -6,8 +6,14 @@
 #include <cstddef>
 #include <string_view>
 
+#include <fmt/format.h>
+
+#include "cli/answers/commands/given_options.h"
+#include "cli/answers/commands/plain_name.h"
 #include "cli/words/field_words.h"
 #include "cli/words/is_among.h"
+#include "cli/words/is_digits.h"
+#include "cli/words/parse.h"
 #include "report/words.h"
 
 namespace penstock {
@@ -63,6 +69,27 @@ Typed typed_in(const Arguments& arguments, const Asked& asked) {
   return typed;
 }
 
+// torchtitan's groups of HSDP: how many ranks divide the state, and how many such groups there are.
+struct Groups {
+  std::vector<std::string> names;
+  int shard = 0, replicate = 0;
+};
+Groups groups_in(const Arguments& arguments, const Asked& asked) {
+  Groups groups;
+  for (const GivenOption& option : given_words({}, arguments).options) {
+    const std::string plain = plain_name(option), word = plain.substr(plain.rfind('.') + 1);
+    const bool is_shard =
+        is_among({"data-parallel-shard-degree", "dp-shard", "dp-shard-degree"}, word);
+    const bool is_replicate =
+        is_among({"data-parallel-replicate-degree", "dp-replicate", "dp-replicate-degree"}, word);
+    if ((!is_shard && !is_replicate) || !is_digits(option.value) || asked.has(option.name))
+      continue;
+    groups.names.push_back(option.name);
+    (is_shard ? groups.shard : groups.replicate) = parse_int(option.name, option.value, 1);
+  }
+  return groups;
+}
+
 bool has_sharding(const Arguments& arguments) {
   constexpr std::array<std::string_view, 2> kOwn{"--sharding", "--zero1"};
   for (const std::string& argument : arguments) {
@@ -71,10 +98,25 @@ bool has_sharding(const Arguments& arguments) {
   return false;
 }
 
+// "--dp-shard 8 --dp-replicate 4".
+std::optional<CountsMeant> hybrid_meant(const Arguments& arguments, const Asked& asked) {
+  const Groups groups = groups_in(arguments, asked);
+  if (groups.shard < 2 || groups.replicate < 2) return {};
+  const std::string sharding = fmt::format("fsdp:{}", groups.shard);
+  const std::string pin = fmt::format("DP={}", groups.shard * groups.replicate);
+  return CountsMeant{
+      groups.names,
+      {"--sharding", sharding, "--pin", pin},
+      fmt::format("write --sharding {} --pin {} in place of {}: {} groups of {} "
+                  "replicas, which divide the state among them",
+                  sharding, pin, joined(groups.names, " and "), groups.replicate, groups.shard)};
+}
+
 }  // namespace
 
 std::optional<CountsMeant> sharding_meant(const Arguments& arguments, const Asked& asked) {
   if (!asked.has("--sharding") || has_sharding(arguments)) return {};
+  if (auto hybrid = hybrid_meant(arguments, asked)) return hybrid;
   const Typed typed = typed_in(arguments, asked);
   if (typed.flag.empty()) return {};
   const bool is_torch = typed.flag.find("torch") != std::string::npos ||

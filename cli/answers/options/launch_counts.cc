@@ -389,12 +389,13 @@ class Counts {
                           pin, of_one_->number, accumulation_->number)};
     }
     const std::string replicas = fmt::format("DP={},{}", *gpus, pin);
-    return {names,
-            {"--global-batch", std::to_string(samples * *gpus), "--pin", replicas},
-            fmt::format("write --global-batch {} --pin {} if every GPU is a replica: {} x {} x {} "
-                        "samples a step; with TP, PP or CP it is {} x DP",
-                        samples * *gpus, replicas, of_one_->number, accumulation_->number, *gpus,
-                        samples)};
+    return {
+        names,
+        {"--global-batch", std::to_string(samples * *gpus), "--pin", replicas},
+        fmt::format("write --global-batch {} --pin {} in place of {} if every GPU is a replica: {} "
+                    "x {} x {} samples a step; with TP, PP or CP it is {} x DP",
+                    samples * *gpus, replicas, joined(names, " and "), of_one_->number,
+                    accumulation_->number, *gpus, samples)};
   }
 
   const Asked& asked_;

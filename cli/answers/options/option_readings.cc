@@ -220,7 +220,11 @@ class Readings {
     constexpr std::array<std::string_view, 8> kNumbers{
         "--gpus", "--global-batch", "--sequence-length", "--usd-per-gpu-hour",
         "--top",  "--threads",      "--tokens",          "--mtbf-hours"};
+    if (target.option == "--device") return !is_digits(value_) && value_.find(':') == value_.npos;
     if (!is_among(kNumbers, target.option)) return true;
+    const bool is_name =
+        !value_.empty() && std::isalpha(static_cast<unsigned char>(value_[0])) != 0;
+    if (target.option == "--gpus" && is_name) return false;  // "--devices h100-sxm,a100-80gb"
     const bool is_file = !kind_of_text(value_, "").words.empty() || value_.ends_with(".json");
     return !is_file && value_.find('=') == std::string::npos;
   }

@@ -52,7 +52,7 @@ constexpr Target kBatchTokens{"--global-batch-tokens", ""};
 constexpr std::array kOtherNames{
     OtherName{{"num-gpus", "ngpus", "g", "n-gpus", "gpu-count", "world-size", "devices", "n", "np",
                "num-devices", "num-device", "device-count", "num-processes", "nprocs"},
-              {{kGpus}}},
+              {{kGpus, kDevice}}},
     OtherName{{"gpu-type", "gpu-name", "gpu-model", "hardware", "accelerator"}, {{kDevice}}},
     OtherName{{"network-bandwidth", "net-bandwidth", "bandwidth", "ib-bandwidth", "interconnect",
                "interconnect-bandwidth", "inter-node-bandwidth", "internode-bandwidth", "nic",
