@@ -222,8 +222,8 @@ class Readings {
         "--top",  "--threads",      "--tokens",          "--mtbf-hours"};
     if (target.option == "--device") return !is_digits(value_) && value_.find(':') == value_.npos;
     if (!is_among(kNumbers, target.option)) return true;
-    const bool is_name =
-        !value_.empty() && std::isalpha(static_cast<unsigned char>(value_[0])) != 0;
+    const bool is_name = !value_.empty() && value_.find(':') == value_.npos &&
+                         std::isalpha(static_cast<unsigned char>(value_[0])) != 0;
     if (target.option == "--gpus" && is_name) return false;  // "--devices h100-sxm,a100-80gb"
     const bool is_file = !kind_of_text(value_, "").words.empty() || value_.ends_with(".json");
     return !is_file && value_.find('=') == std::string::npos;
@@ -523,7 +523,12 @@ class Readings {
       if (!is_among(other.typed, word_)) continue;
       // "job-name", "num-workers": jobs and workers of other kinds.
       if (steps_ > 0.0 && other.targets[0].option == "--threads") continue;
-      if (const auto target = target_in(other.targets, asked_)) return take(kOtherName, *target);
+      // The first that this verb has, or the next where the value is none of that one's.
+      for (const Target& target : other.targets) {
+        const std::size_t before = found_.size();
+        if (!target.option.empty() && asked_.has(target.option)) take(kOtherName, target);
+        if (found_.size() > before) return;
+      }
     }
   }
 
