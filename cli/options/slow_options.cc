@@ -135,7 +135,7 @@ std::vector<Said> with_factors(const std::vector<std::string>& texts) {
   }
   if (!factor.empty() && parts.empty()) {
     bad_option(kOption, fmt::format("'{}' says how slow, and not what", factor),
-               fmt::format("write the rank of a pipeline as well: --slow rank=1:{}",
+               fmt::format("write the rank of a pipeline as well: --slow rank=0:{}",
                            plain_factor(factor)));
   }
   for (Said& said : parts) {

@@ -88,6 +88,16 @@ void replay(Row& row) {
   if (row.why_not.empty()) row.replayed = replayed(row.given, subject_of(row.given), {});
 }
 
+// Costs that a schedule which divides the backward takes serve the others, too: what it asks of
+// them is said first.
+void check_costs(const std::vector<Row>& rows) {
+  const auto split = std::find_if(rows.begin(), rows.end(), [](const Row& row) {
+    return find_schedule(row.given.name)->splits_backward() &&
+           why_no_schedule(*find_schedule(row.given.name), shape_of(row.given)).empty();
+  });
+  if (split != rows.end()) costs_of(split->given, subject_of(split->given));
+}
+
 Json json_of(const Row& row) {
   const ScheduleResult& result = row.replayed.result;
   if (row.why_not.empty()) {
@@ -184,6 +194,7 @@ Answer sweep(const ScheduleOptions& given, Screen screen) {
   const TableFormat chosen = given.format.chosen();
   std::vector<Row> rows = rows_of(given);
   if (given.output) check_step_file(*given.output, rows.size());
+  check_costs(rows);
   for (Row& row : rows) replay(row);
   const bool any =
       std::any_of(rows.begin(), rows.end(), [](const Row& row) { return row.why_not.empty(); });

@@ -21,6 +21,7 @@
 #include "cli/reports/remarks_on_question.h"
 #include "cli/verbs/verbs.h"
 #include "cli/words/field_words.h"
+#include "cli/words/is_digits.h"
 #include "cli/words/is_like_gpu.h"
 #include "cli/words/number_spellings.h"
 #include "cli/words/parse.h"
@@ -202,6 +203,17 @@ void refuse_other_machines(const Axis& axis) {
   }
 }
 
+// "network=200,400,800".
+void refuse_rates_without_unit(const Axis& axis) {
+  if (axis.key != "network" || !std::all_of(axis.values.begin(), axis.values.end(), is_digits)) {
+    return;
+  }
+  bad_option("--vary network", fmt::format("'{}' has no unit", axis.values[0]),
+             fmt::format("write --vary network={}Gb/s, in bits as networks are sold, or the same "
+                         "with GB/s, in bytes",
+                         joined(axis.values, "Gb/s,")));
+}
+
 // "fp8", "zero3": a value without its key; empty of other words.
 std::string help_for_bare_value(const std::string& text) {
   constexpr std::array<std::string_view, 8> kPrecisions{"fp8",  "float8",  "bf16", "bfloat16",
@@ -290,6 +302,7 @@ std::vector<Axis> axes_of(const std::vector<std::string>& vary, const SearchOpti
       }
     }
     refuse_other_machines(axis);
+    refuse_rates_without_unit(axis);
     const std::vector<std::string> known = known_keys();
     if (std::find(known.begin(), known.end(), axis.key) == known.end()) {
       if (const std::string own = pair_in_own_words(axis.key, axis.values); !own.empty()) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "cli/words/device_called.h"
 #include "core/values/error.h"
 #include "estimator/shipped_data.h"
@@ -12,7 +14,11 @@ DeviceFacts device_facts(const std::string& name) {
   constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
   try {
     const DeviceSheet sheet = sheet_of(name);
-    return {sheet.name, sheet.node.devices, static_cast<double>(sheet.memory.count) / kGib};
+    constexpr double kGigabit = 1e9 / 8;
+    const std::string network =
+        sheet.network ? fmt::format("{:g}Gb/s", sheet.network->bandwidth.value / kGigabit) : "";
+    return {sheet.name, sheet.node.devices, static_cast<double>(sheet.memory.count) / kGib,
+            network};
   } catch (const Error&) {
     return {name};
   }

@@ -11,6 +11,7 @@ struct DeviceFacts {
   std::string name;  // the datasheet's; as it was typed where there is none
   int per_node = 8;
   double memory_gib = 0.0;  // 0: not known
+  std::string network{};    // of one GPU between nodes, "400Gb/s"; empty: not known
 };
 
 DeviceFacts device_facts(const std::string& name);

@@ -14,6 +14,7 @@
 #include "cli/answers/commands/mended_command.h"
 #include "cli/answers/commands/proposed_commands.h"
 #include "cli/io/shell_word.h"
+#include "cli/verbs/verbs.h"
 #include "cli/words/is_among.h"
 #include "cli/words/parted_at_commas.h"
 #include "report/words.h"
@@ -168,6 +169,12 @@ bool names_option_of(const Arguments& words, const std::string& help) {
   });
 }
 
+// What another verb says of an option that this verb has would be no answer.
+bool is_own(const GivenOption& option, const Arguments& typed) {
+  const Verb* verb = typed.empty() ? nullptr : find_verb(typed.front());
+  return verb != nullptr && row_named(options_of(*verb), option.name) != nullptr;
+}
+
 }  // namespace
 
 std::string with_dropped_options(std::string message, const Arguments& typed,
@@ -198,7 +205,9 @@ std::string with_dropped_options(std::string message, const Arguments& typed,
       continue;
     }
     const std::string help =
-        help_of(refusal_of(with_option(commands.front())).value_or(""), option);
+        is_own(option, typed)
+            ? ""
+            : help_of(refusal_of(with_option(commands.front())).value_or(""), option);
     if (names_option_of(commands.front().words, help)) continue;
     if (help.empty()) left.push_back(shown(option));
     if (!help.empty()) helps += fmt::format("{}{}: {}", kHelp, option.name, help);

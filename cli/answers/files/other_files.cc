@@ -137,15 +137,19 @@ void refuse_no_job(const std::string& verb, const Arguments& arguments) {
                                                              : "";
   if (what.empty()) return;
   const std::string hosts = help_for_hosts(arguments, "job.json");
+  const std::string profile =
+      role == FileRole::kProfile ? arguments.front() : std::string("profile.json");
   throw_bad_input(fmt::format(
       "{}: this is {}, and a job file belongs here\nhelp: a job file (penstock.job/1) names a book "
-      "of plans, the data and folders: data/jobs/two_machines.json is one to copy, penstock plan "
-      "{} "
-      "--device h100-sxm --gpus 8..64 --global-batch 512 -o book.json writes a book; then penstock "
-      "{} job.json, whose manager carries on when GPUs come and go{}{}",
-      arguments.front(), what,
-      role == FileRole::kModel ? arguments.front() : std::string("config.json"),
-      verb == "tell" ? "manage" : verb, hosts.empty() ? "" : "\nhelp: ", hosts));
+      "of plans, the data and folders, data/jobs/two_machines.json is one to copy; penstock plan "
+      "{} --cluster cluster.json --gpus 8..64 --global-batch 512 --for penstock -o book.json "
+      "writes "
+      "a book, of a model that penstock profile measured; then penstock {} job.json, whose manager "
+      "keeps penstock's own train running when GPUs come and go; for another trainer penstock "
+      "morph "
+      "--book book.json --trace trace.csv says when to change the plan{}{}",
+      arguments.front(), what, profile, verb == "tell" ? "manage" : verb,
+      hosts.empty() ? "" : "\nhelp: ", hosts));
 }
 
 }  // namespace

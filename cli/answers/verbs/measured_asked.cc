@@ -103,7 +103,9 @@ std::string commands_of_model(const std::string& model, const MeasuredStepTyped&
   predicted.insert(predicted.end(), {kMeasured, step.time});
   std::string help = whole_command("predict", predicted) + " fits the prediction to it";
   const std::string layout = layout_typed(step.others);
-  if (layout.empty()) return help;
+  if (layout.empty()) {
+    return help + "; write the GPU and the layout of the run that took " + step.time;
+  }
   Arguments planned = with_taken("plan", {model}, step.others);
   planned.insert(planned.end(), {kMeasured, layout + ": " + step.time});
   return help + "; plans that are fitted to it: " + whole_command("plan", planned);

@@ -21,10 +21,13 @@
 #include "cli/answers/verbs/measured_asked.h"
 #include "cli/answers/verbs/other_question.h"
 #include "cli/answers/verbs/plan_compared.h"
+#include "cli/answers/verbs/plan_made.h"
 #include "cli/answers/verbs/schedule_asked.h"
 #include "cli/io/shell_word.h"
+#include "cli/words/device_facts.h"
 #include "cli/words/field_words.h"
 #include "cli/words/is_among.h"
+#include "cli/words/is_digits.h"
 #include "cli/words/parted_at_commas.h"
 #include "cli/words/schedule_called.h"
 #include "cli/words/schedule_spelled.h"
@@ -176,9 +179,19 @@ void refuse_what_if(const std::string& verb, const OptionTable& table, const Arg
   const bool takes_plan = first_argument(table.usage) == "PLAN" || verb == "compare";
   const std::string command = is_asked && takes_plan ? plan_compared(words) : "";
   if (command.empty()) return;
-  throw_bad_input(
-      fmt::format("{}: a plan is one answer, and its question is asked again for another\nhelp: {}",
-                  words.front(), command));
+  const PlanMade made = plan_made(words.front());
+  const bool is_one_node = is_digits(made.gpus) && made.gpus.size() < 4 &&
+                           std::stoi(made.gpus) <= device_facts(made.device).per_node;
+  const std::string remark =
+      is_one_node && command.find("--vary network=") != command.npos
+          ? fmt::format(
+                "; its {} GPUs are in one node, where no network is used: with --gpus {} it "
+                "matters",
+                made.gpus, 2 * device_facts(made.device).per_node)
+          : "";
+  throw_bad_input(fmt::format(
+      "{}: a plan is one answer, and its question is asked again for another\nhelp: {}{}",
+      words.front(), command, remark));
 }
 
 // "import --schedule list.csv", "export list.csv --to megatron".

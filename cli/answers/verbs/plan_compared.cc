@@ -167,6 +167,16 @@ GivenOption pair_in(const GivenOption& option) {
   return pair;
 }
 
+// "network=400Gb/s,800Gb/s" of "--network 800Gb/s" and a plan on assumed machines; of other plans a
+// cluster file says what links they have.
+std::optional<std::string> rates_of(const std::string& key, const std::string& typed,
+                                    const PlanMade& made) {
+  const bool is_rate = typed.ends_with("b/s") || typed.ends_with("bps") || typed.ends_with("B/s");
+  const std::string own = device_facts(made.device).network;
+  if (key != "bandwidth" || !is_rate || !made.cluster.empty() || own.empty()) return {};
+  return "network=" + (own == typed ? own : own + ',' + typed);
+}
+
 // "bandwidth=1,2"; nothing where the option varies nothing.
 std::optional<std::string> setting_of(const GivenOption& option, const PlanMade& made) {
   if (const int left = gpus_left(option, made); left > 0) {
@@ -174,6 +184,7 @@ std::optional<std::string> setting_of(const GivenOption& option, const PlanMade&
   }
   const std::string key = key_of(option.name);
   if (is_setting(option)) return setting_of(pair_in(option), made);
+  if (const auto rates = rates_of(key, option.value, made)) return rates;
   const std::string own = key.empty() ? "" : own_value(made, key);
   const std::string value = key.empty() ? "" : value_for(key, times(own, option.value));
   if (value.empty()) return {};
