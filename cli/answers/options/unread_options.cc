@@ -206,6 +206,17 @@ std::string completed(const UnreadOption& option, const Arguments& read, const A
   return command == command_of(verb, read) ? "" : ": " + command;
 }
 
+// "write --sharding fsdp:8 --pin DP=64": the whole command that this makes, to be pasted; empty
+// where the help has one.
+std::string whole_beside(const std::string& help, const std::string& command,
+                         const Arguments& read) {
+  const bool is_partial =
+      help.starts_with(kWrite) && help.find("penstock ") == std::string::npos && !command.empty();
+  // "-o train_config.toml": a trainer's file takes a command of its own.
+  const std::string output = value_of(read, {"-o", "--output"}).value_or(".json");
+  return is_partial && output.ends_with(".json") ? "\nhelp: together: " + command : "";
+}
+
 // "--max-steps 1000 --tokens 15T": the length of the training is given already.
 std::string beside_tokens(const std::string& help, const Arguments& read) {
   const auto tokens = value_of(read, {"--tokens"});
@@ -231,10 +242,13 @@ void refuse_options(const std::vector<UnreadOption>& typed, const Arguments& rea
   const bool is_one = std::all_of(unread.begin(), unread.end(), [&](const UnreadOption& each) {
     return each.help == unread.front().help;
   });
+  std::string command = command_meant(unread, read, asked);
+  const std::string missing = missing_beside(unread, read, asked);
   if (is_one && names.size() == 1) {
+    const std::string help = with_whole_layout(with_command(unread.front(), read, asked), read) +
+                             given_as_well(unread.front(), read);
     refuse_option(names.front(),
-                  with_whole_layout(with_command(unread.front(), read, asked), read) +
-                      given_as_well(unread.front(), read) + missing_beside(unread, read, asked) +
+                  help + (missing.empty() ? whole_beside(help, command, read) : missing) +
                       completed(unread.front(), read, asked));
   }
   std::vector<std::string> quoted;
@@ -242,7 +256,6 @@ void refuse_options(const std::vector<UnreadOption>& typed, const Arguments& rea
   for (const std::string& name : names) {
     if (quoted.size() < kMostNames) quoted.push_back('\'' + shown(name) + '\'');
   }
-  std::string command = command_meant(unread, read, asked);
   const bool are_misspelt = std::all_of(unread.begin(), unread.end(), [](const auto& each) {
     return each.help.starts_with(kMisspelt);
   });
@@ -254,10 +267,12 @@ void refuse_options(const std::vector<UnreadOption>& typed, const Arguments& rea
     help = "\nhelp: write " + command;
   } else if (!command.empty() && !is_one) {
     help += "\nhelp: together: " + command;
+  } else if (is_one) {
+    help += whole_beside(unread.front().help, command, read);
   }
   throw_bad_input(fmt::format("unknown option{} {}{}{}{}", names.size() > 1 ? "s" : "",
                               joined(quoted, ", "), names.size() > kMostNames ? ", ..." : "", help,
-                              missing_beside(unread, read, asked)));
+                              missing));
 }
 
 }  // namespace penstock
