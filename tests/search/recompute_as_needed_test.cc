@@ -326,6 +326,25 @@ TEST_CASE("what is asked instead of dividing a plan agrees with its division") {
   CHECK(longer_by_wires > testing::least(20));
 }
 
+// As above: a section that recomputes saves rank 0 18 of 80 bytes, rank 1 9 of 40. The bound is no
+// looser than that: 44 - 18 and 40 - 9, of which rank 1 holds more.
+TEST_CASE("one section more lowers the bound of each rank by what it saves there") {
+  const Case one{with_full(model_of_sections(std::vector<Costs>(8, Costs{1, 2, 0, 10}), 1), 1, 0),
+                 cluster_of({1, 2, 60})};
+  const PlanInputs inputs = one.inputs();
+  Plan plan = plan_of(2, 1, 8, {0, 4, 8});
+  plan.recompute = "full";
+  const Division of(inputs, plan);
+  const std::vector<int>& cuts = plan.cuts;
+  const auto fullest = of.as_needed.fullest(cuts, {2, 0});
+  CHECK(fullest.now == Bytes{44});
+  CHECK(fullest.with_one_more == Bytes{31});
+  const auto with_one_more = of.as_needed.fullest(cuts, {3, 1});
+  CHECK(with_one_more.now == fullest.with_one_more);
+  // A rank without a section to give keeps what it holds.
+  CHECK(of.as_needed.fullest(cuts, {4, 0}).with_one_more == Bytes{31});
+}
+
 TEST_CASE("the slowest stage of the best cuts is known before they are") {
   using Within = RecomputeAsNeeded::Within;
   Random random(76);
