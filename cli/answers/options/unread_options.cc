@@ -163,9 +163,16 @@ std::string missing_beside(const std::vector<UnreadOption>& unread, const Argume
   };
   constexpr std::array kNeeded{Needed{"--device", "h100-sxm", {"--cluster"}},
                                Needed{"--gpus", "64", {"--cluster", "--nodes"}},
-                               Needed{"--global-batch", "512", {"--global-batch-tokens"}}};
-  const std::string& usage = asked.index().usage();
-  if (!usage.starts_with("plan ") && !usage.starts_with("compare ")) return "";
+                               Needed{"--global-batch", "512", {"--global-batch-tokens"}},
+                               Needed{"--lengths", "lengths.txt", {}},
+                               Needed{"--layout", "'TP=2 PP=4 DP=1 mbs=1 gbs=64'", {}},
+                               Needed{"--book", "book.json", {}},
+                               Needed{"--trace", "trace.csv", {}},
+                               Needed{"--runs", "runs.json", {}},
+                               Needed{"--to", "megatron", {}},
+                               Needed{"--data", "corpus.txt", {"--documents"}}};
+  // Behind "[" stands what may be left out.
+  const std::string whole = asked.index().usage(), usage = whole.substr(0, whole.find('['));
   const bool has_first = begins_with_argument(read);
   if (has_first && !format_of_file(read.front()).empty()) return "";  // a profile has its own needs
   std::vector<std::string> names, words;
