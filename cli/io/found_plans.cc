@@ -77,7 +77,7 @@ int devices_of(const ClusterSpec& cluster, const std::string& type) {
 
 std::string why_not_run(const PlanFile& plan) {
   try {
-    rank_programs(plan, model_of(plan), TrainingOptions{});
+    rank_programs(plan, plan.description.value_or(ModelDescription{}), TrainingOptions{});
     return "";
   } catch (const Error& error) {
     return error.what();

@@ -25,7 +25,7 @@ PlanFile plan_file_of(const PlanBook& book, const ClusterSpec& cluster, const Pl
 std::string text_of(const PlanFile& plan);
 
 // Why ranks cannot carry it out; empty when they can: not every plan that can be priced is one that
-// runs.
+// runs. Whether its model can be built is not asked here (model_of()).
 std::string why_not_run(const PlanFile& plan);
 
 // As a managed job counts it; the device types of its ranks where the book counts those.

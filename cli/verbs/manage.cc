@@ -41,6 +41,7 @@
 #include "manager/slow_ranks_source.h"
 #include "report/result_json.h"
 #include "report/words.h"
+#include "runtime_bridge/rank_program.h"
 #include "studies/book_rungs.h"
 #include "studies/plan_of_page.h"
 
@@ -76,10 +77,16 @@ void make_folder(const std::string& path) {
 
 // Ranks that end at once would be restarted again and again.
 void require_can_run(const PlanFile& plan, const std::string& book) {
-  if (const std::string why = why_not_run(plan); !why.empty()) {
-    throw_bad_input(
-        fmt::format("{}: the plan for {}: {}", book, count_of(plan.plan.devices(), "GPU"), why));
+  std::string why;
+  try {
+    static_cast<void>(model_of(plan));
+    why = why_not_run(plan);
+  } catch (const Error& error) {
+    why = error.what();
   }
+  if (why.empty()) return;
+  throw_bad_input(
+      fmt::format("{}: the plan for {}: {}", book, count_of(plan.plan.devices(), "GPU"), why));
 }
 
 // Writes a plan file per page, which does no harm to ranks that are about to read it.

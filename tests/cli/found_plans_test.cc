@@ -83,7 +83,7 @@ class Job {
     const BookPage& page = book.pages.back();
     REQUIRE(page.plan->devices() == 4);
     write_file(plan_path(file.run_folder, 4),
-               plan_file_text(book, cluster_of(book, page), *page.plan, {"book.json", ""}));
+               text_of(plan_file_of(book, cluster_of(book, page), *page.plan, {"book.json", ""})));
     state.generation.number = 1;
     state.generation.page = 4;
     state.generation.predicted_step = page.step_time;

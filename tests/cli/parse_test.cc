@@ -195,8 +195,7 @@ TEST_CASE("a budget of days is money") {
     return message_of([text] { parse_budget("--budget", text); });
   };
   CHECK(message("30").find("write 30s for seconds") != std::string::npos);
-  CHECK(message("50000").find("help: days and price of the training are printed with --tokens") !=
-        std::string::npos);
+  CHECK(message("50000").find("no option limits money") != std::string::npos);
 }
 
 TEST_CASE("a slip finds its word; nonsense finds all of them") {

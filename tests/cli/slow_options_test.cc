@@ -52,7 +52,7 @@ TEST_CASE("anything else is refused with an example") {
   CHECK(message({"link=1-2"}).ends_with("write --slow link=1-2:1.3 for 1.3 times as long"));
   CHECK(message({"by=30%"}) ==
         "--slow: '30%' says how slow, and not what\n"
-        "help: write the rank of a pipeline as well: --slow rank=1:1.3");
+        "help: write the rank of a pipeline as well: --slow rank=0:1.3");
   CHECK(message({"rank=1", "by=30%", "by=2"}).starts_with("--slow: '2' is a second factor"));
   CHECK(message({"rank=x:2"}).starts_with("--slow: 'x' is not a whole number"));
   CHECK(message({"link=1--2:2"}).starts_with("--slow: '-2' is too small"));
