@@ -56,6 +56,26 @@ TEST_CASE("E001: GPUs are a multiple of T x P x C") {
       judged(large, request).findings[0].fix.ends_with("--pipeline-model-parallel-size 500000000"));
 }
 
+// 32 heads: TP = 2 divides them, TP = 3 does not, and 8 groups fit TP = 2 and 16, but not 12.
+TEST_CASE("E015: TP divides the attention heads") {
+  CHECK(judged(script("--num-attention-heads 32")).judged.at(3) == "E015");
+  const LintReport report = judged(script("--num-attention-heads 31"));
+  CHECK(found(report) == Codes{"E015:3"});
+  CHECK(only(report).fix == "--tensor-model-parallel-size 1");
+  CHECK(gap(report, "E001").find("(E015)") != std::string::npos);
+  const auto grouped = [](const std::string& tensor, const std::string& groups) {
+    return judged(
+        "torchrun --nproc_per_node 48 pretrain_gpt.py --num-layers 32 "
+        "--num-attention-heads 96 --group-query-attention "
+        "--tensor-model-parallel-size " +
+        tensor + " --num-query-groups " + groups + '\n');
+  };
+  CHECK(found(grouped("2", "8")) == Codes{});
+  CHECK(found(grouped("16", "8")) == Codes{});
+  CHECK(found(grouped("12", "8")) == Codes{"E015:1"});
+  CHECK(only(grouped("12", "8")).fix == "--tensor-model-parallel-size 8");
+}
+
 TEST_CASE("E001: b x D divides the global batch") {
   const LintReport report = judged(script("--bf16", "--num-layers 32 --global-batch-size 34"));
   CHECK(found(report) == Codes{"E001:3"});

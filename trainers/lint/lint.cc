@@ -89,6 +89,7 @@ const std::vector<LintRule>& lint_rules() {
       {"E012", "layers of the first or last stage are set only where PP > 1", "Megatron-LM #1778"},
       {"E013", "module lists have every module exactly once", "torchtitan PR #963"},
       {"E014", "no CUDA graphs with a pipeline (torchtitan head)", "torchtitan #3559"},
+      {"E015", "TP divides the attention heads (Megatron-LM)", ""},
       {"E020", "at least PP micro-batches", "torchtitan #775"},
       {"E021", "groups of an interleaved schedule have at least PP micro-batches", "NeMo #14288"},
       {"E030", "the fullest rank fits its memory", "Megatron-LM #1784"},

@@ -31,6 +31,7 @@ constexpr std::array kRules{
     RuleWords{"E012", "first and last stage"},
     RuleWords{"E013", "module lists"},
     RuleWords{"E014", "CUDA graphs"},
+    RuleWords{"E015", "attention heads"},
     RuleWords{"E020", "number of micro-batches"},
     RuleWords{"E021", "interleaving"},
     RuleWords{"E030", "memory"},

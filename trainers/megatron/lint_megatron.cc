@@ -21,7 +21,11 @@ void MegatronJudge::judge() {
   read_fork();
   read_sizes();
   if (is_program_of_its_own()) return judge_names();
-  judge_products();
+  if (judge_heads()) {
+    judge_products();
+  } else {
+    not_judged("E001", "TP does not divide the attention heads (E015)");
+  }
   judge_first_and_last();
   judge_layers();
   judge_layout();
@@ -44,6 +48,42 @@ bool MegatronJudge::is_program_of_its_own() {
     not_judged(code, "most flags of this program are its own, and no degree is among them");
   }
   return true;
+}
+
+// The largest below TP that suits both; 1 always does.
+std::int64_t MegatronJudge::smaller_tensor(std::int64_t heads, std::int64_t groups) const {
+  std::int64_t smaller = std::min(*tensor_, heads) - 1;
+  while (smaller > 1 &&
+         (heads % smaller != 0 || (groups % smaller != 0 && smaller % groups != 0))) {
+    --smaller;
+  }
+  return std::max<std::int64_t>(1, smaller);
+}
+
+// megatron/core/transformer/transformer_config.py: "num_attention_heads must be a multiple of
+// tensor_model_parallel_size", and num_query_groups "a multiple or divisor".
+bool MegatronJudge::judge_heads() {
+  // Many scripts take the model's sizes from elsewhere.
+  constexpr const char* kHeads = "--num-attention-heads";
+  if (!tensor_.is_known() || *tensor_ == 1 || !settings().has(kHeads)) return true;
+  const Known heads = known(kHeads, std::nullopt);
+  if (!judgeable("E015", {&heads})) return true;
+  if (*heads % *tensor_ != 0) {
+    broken("E015", {tensor_.from, heads.from},
+           fmt::format("{} attention heads are not a multiple of TP = {}", *heads, *tensor_),
+           kStops, fmt::format("{} {}", kTensor, smaller_tensor(*heads, *heads)));
+    return false;
+  }
+  if (!settings().on("--group-query-attention")) return true;
+  const Known groups = known("--num-query-groups", 1);
+  if (!judgeable("E015", {&groups}) || *groups % *tensor_ == 0 || *tensor_ % *groups == 0) {
+    return true;
+  }
+  broken("E015", {tensor_.from, groups.from},
+         fmt::format("{} query groups are neither a multiple nor a divisor of TP = {}", *groups,
+                     *tensor_),
+         kStops, fmt::format("{} {}", kTensor, smaller_tensor(*heads, *groups)));
+  return false;
 }
 
 void MegatronJudge::judge_products() {

@@ -26,6 +26,7 @@ class MegatronJudge : public Judge {
  private:
   // Names, as the trainer has them.
   static constexpr const char* kPipeline = "--pipeline-model-parallel-size";
+  static constexpr const char* kTensor = "--tensor-model-parallel-size";
   static constexpr const char* kLayers = "--num-layers";
   static constexpr const char* kShardingStrategy = "--data-parallel-sharding-strategy";
   static constexpr const char* kLayout = "--pipeline-model-parallel-layout";
@@ -57,6 +58,10 @@ class MegatronJudge : public Judge {
   [[nodiscard]] bool has_hybrid_pipes() const;
 
   bool is_program_of_its_own();
+
+  // --- E015; false where TP itself is wrong.
+  bool judge_heads();
+  [[nodiscard]] std::int64_t smaller_tensor(std::int64_t heads, std::int64_t groups) const;
 
   // --- E001
   void judge_products();
