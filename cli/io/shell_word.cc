@@ -23,10 +23,16 @@ std::string shell_word(const std::string& argument) {
   return text + "'";
 }
 
-std::string command_of(const std::string& verb, const Arguments& arguments) {
-  std::string text = "penstock " + verb;
-  for (const std::string& argument : arguments) text += ' ' + shell_word(argument);
+std::string shell_words(const Arguments& arguments) {
+  std::string text;
+  for (const std::string& argument : arguments) {
+    text += (text.empty() ? "" : " ") + shell_word(argument);
+  }
   return text;
+}
+
+std::string command_of(const std::string& verb, const Arguments& arguments) {
+  return "penstock " + verb + (arguments.empty() ? "" : " ") + shell_words(arguments);
 }
 
 }  // namespace penstock

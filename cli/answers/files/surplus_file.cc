@@ -225,6 +225,19 @@ std::string help_for_json_file(const SurplusWord& surplus) {
                     surplus);
 }
 
+// "config.json", which no format says: a file of runs names it.
+std::string help_for_no_runs(const std::string& word) {
+  const std::string help = help_for_misplaced(word, "--runs");
+  if (!help.empty()) return help;
+  const std::string_view what = is_there(word) ? words_of_role(role_of(word)) : "";
+  if (what.empty()) return "it follows its option: --runs " + word;
+  return fmt::format(
+      "it is {}, and a file of runs belongs here, which names its model and cluster: penstock "
+      "validate plan.json train.log --add-to runs.json writes one, of a plan and the log of its "
+      "run; then penstock calibrate --runs runs.json",
+      what);
+}
+
 }  // namespace
 
 std::string help_for_runs(const SurplusWord& surplus) {
@@ -239,10 +252,7 @@ std::string help_for_runs(const SurplusWord& surplus) {
     if (is_log) log = file;
     is_run = is_run || is_plan || is_log;
   }
-  if (!is_run && surplus.left.size() == 1) {
-    const std::string help = help_for_misplaced(surplus.left[0], "--runs");
-    return help.empty() ? "it follows its option: --runs " + surplus.left[0] : help;
-  }
+  if (!is_run && surplus.left.size() == 1) return help_for_no_runs(surplus.left[0]);
   return fmt::format(
       "penstock validate {} {} --add-to runs.json adds a run; then penstock calibrate "
       "--runs runs.json",

@@ -109,7 +109,7 @@ std::string help_of_plan(const std::string& name, const std::string& value,
   }
   const bool is_switch = meant.help.empty() && !has_value(index, meant.words.front());
   const std::string words = is_switch            ? meant.words.front()
-                            : meant.help.empty() ? joined(meant.words, " ")
+                            : meant.help.empty() ? shell_words(meant.words)
                                                  : meant.help.substr(kWrite.size());
   const std::string option = words.substr(0, words.find(' '));
   const bool is_of_layout = std::find(kLayout.begin(), kLayout.end(), option) != kLayout.end();

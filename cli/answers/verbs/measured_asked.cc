@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "cli/answers/commands/given_options.h"
+#include "cli/answers/commands/layout_as_pins.h"
 #include "cli/answers/commands/plain_name.h"
 #include "cli/answers/commands/refusal_of.h"
 #include "cli/answers/commands/whole_command.h"
@@ -140,6 +141,92 @@ void refuse_step_in_calibrate(const Arguments& words, const OptionTable& table) 
                        command_of("validate", {plan, "train.log", "--add-to", "runs.json"})));
 }
 
+// Runs with their layouts, "TP=4 PP=2 mbs=1 gbs=128: 14660ms", and the words without them.
+struct RunsTyped {
+  std::string option;  // of the first
+  std::vector<std::string> runs;
+  Arguments others;
+};
+
+std::string layout_of_run(const std::string& run) { return run.substr(0, run.rfind(':')); }
+
+// Whatever the option is called: nothing else is said in this form.
+bool is_run(const std::string& value) {
+  const std::size_t colon = value.rfind(':');
+  if (colon == std::string::npos || value.find('=') > colon) return false;
+  const std::size_t begin = value.find_first_not_of(' ', colon + 1);
+  if (begin == std::string::npos) return false;
+  return !time_in(value.substr(begin, value.find(',', begin) - begin)).empty();
+}
+
+std::optional<RunsTyped> runs_typed(const OptionTable& table, const Arguments& words) {
+  std::vector<GivenOption> found;
+  for (const GivenOption& option : given_words(table, words).options) {
+    if (is_run(option.value)) found.push_back(option);
+  }
+  if (found.empty()) return std::nullopt;
+  RunsTyped typed{found.front().name, {}, without(words, found)};
+  for (const GivenOption& option : found) typed.runs.push_back(option.value);
+  return typed;
+}
+
+// GPUs, batch and length of the run, where the words say no others: it is of them that the search
+// is asked.
+Arguments question_of_run(const std::string& run, const Arguments& words) {
+  const Arguments pins = with_layout_as_pins("plan", {"--layout", layout_of_run(run)});
+  Arguments question;
+  const auto add = [&](std::string_view option, std::initializer_list<std::string_view> said) {
+    const auto value = value_of(pins, {option});
+    if (value && !value_of(words, said)) {
+      question.insert(question.end(), {std::string(option), *value});
+    }
+  };
+  add("--gpus", {"--gpus", "--nodes", "--cluster"});
+  add("--global-batch", {"--global-batch", "--gbs", "--global-batch-tokens"});
+  add("--sequence-length", {"--sequence-length"});
+  return question;
+}
+
+// The search that is fitted to the runs; of no model the part of it that was typed.
+std::string search_fitted_to(const RunsTyped& typed, const TypedFiles& files) {
+  Arguments measured;
+  for (const std::string& run : typed.runs) measured.insert(measured.end(), {kMeasured, run});
+  const bool has_plan = !files.plans.empty() && is_there(files.plans.front());
+  if (has_plan && files.models.empty()) {
+    Arguments words = with_taken("plan", {files.plans.front()}, typed.others);
+    words.insert(words.end(), measured.begin(), measured.end());
+    if (std::string command = command_for_its_model("plan", words); !command.empty()) {
+      return command;
+    }
+  }
+  if (files.models.empty()) {
+    measured.insert(measured.begin(), "...");
+    return command_of("plan", measured);
+  }
+  Arguments words = with_taken("plan", {files.models.front()}, typed.others);
+  const Arguments question = question_of_run(typed.runs.front(), words);
+  words.insert(words.end(), question.begin(), question.end());
+  words.insert(words.end(), measured.begin(), measured.end());
+  return whole_command("plan", words);
+}
+
+// "calibrate config.json --measured 'TP=4 PP=2 mbs=1 gbs=128: 14660ms'".
+void refuse_runs_elsewhere(const std::string& verb, const Arguments& words,
+                           const OptionTable& table) {
+  const auto typed = runs_typed(table, words);
+  if (!typed) return;
+  const TypedFiles files = typed_files(words);
+  throw_bad_input(fmt::format(
+      "{}: {}, and a run with its layout is told to a search\nhelp: {}; several runs make a file: "
+      "{}",
+      typed->option,
+      verb == "validate" ? "validate compares a plan with a log"
+                         : "calibrate fits to a file of runs",
+      search_fitted_to(*typed, files),
+      command_of("validate", {files.plans.empty() ? "plan.json" : files.plans.front(), "train.log",
+                              "--add-to", "runs.json"})));
+}
+
 // "validate plan.json --measured 5.2s".
 void refuse_step_in_validate(const Arguments& words, const OptionTable& table) {
   const auto step = step_typed(table, words);
@@ -180,10 +267,15 @@ std::string command_of_runs(const std::string& plan, const std::string& log, con
   return command_of("validate", words) + " adds the run; then " + command_of("calibrate", fit);
 }
 
-std::string help_for_logged(const std::string& plan, const std::string& log) {
+// `is_typed`: else the plan is one that lies here, and the log may be of another.
+std::string help_for_logged(const std::string& plan, const std::string& log, bool is_typed) {
   const PlanMade made = is_there(plan) ? plan_made(plan) : PlanMade{};
   const bool is_assumed = is_there(plan) && made.cluster.empty() && !made.model.empty();
-  if (!is_assumed) return command_of_runs(plan, log, made);
+  const std::string unsure =
+      is_typed || !is_there(plan)
+          ? ""
+          : fmt::format("if {}, which lies here, is the plan that ran: ", plan);
+  if (!is_assumed) return unsure + command_of_runs(plan, log, made);
   const std::string time = time_of_log(plan, log);
   const std::string compared = command_of("validate", {plan, log});
   const std::string command =
@@ -192,9 +284,15 @@ std::string help_for_logged(const std::string& plan, const std::string& log) {
           : command_for_its_model("plan", {plan, kMeasured, made.layout + ": " + time});
   constexpr std::string_view kWhy =
       "; the plan's cluster is assumed, and runs that are fitted together name a cluster file";
-  if (command.empty()) return compared + " compares them" + std::string(kWhy);
-  return fmt::format("plans fitted to the log's step of {}: {}; {} compares the two{}", time,
-                     command, compared, kWhy);
+  if (command.empty()) return unsure + compared + " compares them" + std::string(kWhy);
+  if (is_typed) {
+    return fmt::format("plans fitted to the log's step of {}: {}; {} compares the two{}", time,
+                       command, compared, kWhy);
+  }
+  return fmt::format(
+      "name the plan that ran: {}; {}{} compares the two, and plans fitted to steps of {}, which "
+      "its batch and the log make: {}{}",
+      command_of_runs("PLAN", log, {}), unsure, compared, time, command, kWhy);
 }
 
 void refuse_log_in_calibrate(const Arguments& words) {
@@ -206,7 +304,7 @@ void refuse_log_in_calibrate(const Arguments& words) {
   const std::string plan = files.plans.empty() ? "plan.json" : files.plans.front(),
                     log = files.logs.empty() ? "train.log" : files.logs.front();
   throw_bad_input(fmt::format("--runs: missing, the measured runs to fit to\nhelp: {}",
-                              help_for_logged(plan, log)));
+                              help_for_logged(plan, log, !files.plans.empty())));
 }
 
 // "plan config.json --tp 4 --observed-step-time 11.3": the layout that ran is what was typed.
@@ -280,10 +378,14 @@ std::string layout_typed(const Arguments& words) {
 void refuse_measured_elsewhere(const OptionTable& table, const Arguments& words) {
   const std::string verb = verb_of(table);
   if (verb == "calibrate") {
+    refuse_runs_elsewhere(verb, words, table);
     refuse_step_in_calibrate(words, table);
     refuse_log_in_calibrate(words);
   }
-  if (verb == "validate") refuse_step_in_validate(words, table);
+  if (verb == "validate") {
+    refuse_runs_elsewhere(verb, words, table);
+    refuse_step_in_validate(words, table);
+  }
   if (verb == "plan" || verb == "compare" || verb == "predict") {
     refuse_step_in_search(verb, words, table);
   }
