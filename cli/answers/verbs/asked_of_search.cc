@@ -15,10 +15,12 @@
 #include "cli/answers/commands/plain_name.h"
 #include "cli/answers/commands/whole_command.h"
 #include "cli/answers/files/typed_files.h"
+#include "cli/answers/verbs/able_verbs.h"
 #include "cli/verbs/verbs.h"
 #include "cli/words/field_words.h"
 #include "cli/words/is_among.h"
 #include "cli/words/is_digits.h"
+#include "core/values/error.h"
 
 namespace penstock {
 namespace {
@@ -155,6 +157,36 @@ std::string lengths_asked(const Arguments& words) {
     command.insert(command.end(), {"--tokens-per-batch", tokens});
   }
   return whole_command("dynamic", command);
+}
+
+namespace {
+
+bool is_batch_of_samples(const GivenOption& option) {
+  const std::string plain = plain_name(option);
+  const bool is_batch =
+      key_called(plain) == "global-batch" || is_among({"batch", "batch-size", "bs"}, plain);
+  return is_batch && is_digits(option.value);
+}
+
+}  // namespace
+
+void refuse_batch_of_samples(const OptionTable& table, const Arguments& words) {
+  const std::vector<GivenOption> options = given_words(table, words).options;
+  const auto batch = std::find_if(options.begin(), options.end(), is_batch_of_samples);
+  if (batch == options.end() || model_in(words).empty()) return;
+  Arguments command = without(words, {*batch});
+  const bool has_tokens = value_of(command, {"--tokens-per-batch"}).has_value();
+  if (has_tokens || !read_by_verb("dynamic", command)) return;
+  const std::string lengths = value_of(command, {"--lengths"}).value_or("");
+  const std::string tokens = tokens_of_batch(lengths, batch->value);
+  if (lengths.empty()) command.insert(command.end(), {"--lengths", "FILE"});
+  command.insert(command.end(), {"--tokens-per-batch", tokens.empty() ? "N" : tokens});
+  throw_bad_input(fmt::format(
+      "unknown option '{}'\nhelp: batches are counted in tokens here, over all GPUs: {}, {}{}",
+      batch->name, whole_command("dynamic", command),
+      tokens.empty() ? fmt::format("where N is {} x the mean length of your samples", batch->value)
+                     : fmt::format("{} of the mean length in {}", batch->value, lengths),
+      lengths.empty() ? " and FILE has the tokens of each sample, one a line" : ""));
 }
 
 }  // namespace penstock

@@ -6,12 +6,17 @@
 #include <string>
 
 #include "cli/io/answer.h"
+#include "cli/options/option_table.h"
 
 namespace penstock {
 
 // The whole command for each, with what was typed; empty where the words do not ask so.
 std::string deadline_asked(const Arguments& words);
 std::string lengths_asked(const Arguments& words);
+
+// "dynamic config.json --global-batch 64": batches are counted in tokens there, and nothing is
+// planned without the lengths.
+void refuse_batch_of_samples(const OptionTable& table, const Arguments& words);
 
 // A file with the length of a sample a line, and a list of PyTorch's pipeline actions.
 bool is_lengths_file(const std::string& path);

@@ -279,6 +279,7 @@ void refuse_other_wish(const OptionTable& table, const Arguments& words) {
   refuse_what_if(verb, table, words, given);
   refuse_actions(verb, words);
   refuse_plan_as_measured(verb, words);
+  if (verb == "dynamic") refuse_batch_of_samples(table, words);
   if (verb == "estimate") refuse_other_search(words);
   if (verb != "plan" && verb != "predict" && verb != "compare") return;
   refuse_profile_beside_model(table, words, given);

@@ -161,11 +161,33 @@ std::string recording_of(const Loss& loss, const std::string& file) {
       loss.option.name, loss.option.value, loss.all, loss.left, loss.left, file);
 }
 
-// The recording that was typed, with its option or without.
-std::string trace_in(const Arguments& words) {
-  if (const auto named = value_of(words, {"--trace"})) return *named;
-  const auto bare = std::find_if(words.begin(), words.end(), is_recording);
-  return bare == words.end() ? "trace.csv" : *bare;
+// The recording that was typed, with its option, with one that morph has not, or without.
+struct TypedTrace {
+  std::string file;    // empty: none
+  std::string option;  // where it is none of morph's
+};
+TypedTrace trace_in(const Arguments& words) {
+  if (const auto named = value_of(words, {"--trace"})) return {*named, ""};
+  const OptionTable table = options_of(*find_verb("morph"));
+  const auto is_table = [](const std::string& word) { return word.ends_with(".csv"); };
+  const GivenWords given = given_words(table, words);
+  for (const GivenOption& option : given.options) {
+    const bool is_others = row_named(table, option.name) == nullptr;
+    if (is_others && is_table(option.value)) return {option.value, option.name};
+  }
+  const auto bare = std::find_if(given.bare.begin(), given.bare.end(), is_table);
+  return {bare == given.bare.end() ? "" : *bare, ""};
+}
+
+// "; --spot-trace is called --trace here; my.csv is not there yet: ..".
+std::string remark_on_trace(const TypedTrace& trace) {
+  std::string remark;
+  if (!trace.option.empty()) remark = fmt::format("; {} is called --trace here", trace.option);
+  if (trace.file.empty() || is_there(trace.file)) return remark;
+  return remark + fmt::format(
+                      "; {} is not there yet: a recording is CSV, time_s,gpus and a line "
+                      "for every change",
+                      trace.file);
 }
 
 // "morph config.json --device h100-sxm --min-gpus 8 --max-gpus 64", "morph plan.json --trace
@@ -182,20 +204,22 @@ void refuse_morph_of_search(const Arguments& arguments) {
   const bool is_asked = !files.models.empty() || has("--device") || is_range || is_plan;
   const bool has_other = is_plan && value_of(arguments, {"--book"}) == files.plans.front();
   if ((has("--book") && !has_other) || !is_asked) return;
-  const std::string plan = is_plan ? files.plans.front() : "", trace = trace_in(arguments);
+  const std::string plan = is_plan ? files.plans.front() : "";
+  const TypedTrace typed = trace_in(arguments);
+  const std::string trace = typed.file.empty() ? "trace.csv" : typed.file;
   const auto loss = loss_in(arguments, plan);
   Arguments words = arguments;
   if (loss && !has("--gpus") && !is_range) {
     words.insert(words.end(), {"--gpus", std::to_string(loss->all)});
   }
   throw_bad_input(fmt::format(
-      "{}\nhelp: {}: {}; then {}{}",
+      "{}\nhelp: {}: {}; then {}{}{}",
       has_other ? plan + ": this is a plan, and a book of plans belongs here"
                 : std::string("--book: missing, the plans for every number of GPUs"),
       is_plan ? plan + " is one plan, and a book has one for every number of GPUs"
               : std::string("a book of plans comes first"),
       command_of_book(words), command_of("morph", {"--book", "book.json", "--trace", trace}),
-      loss ? recording_of(*loss, trace) : ""));
+      loss ? recording_of(*loss, trace) : "", loss ? "" : remark_on_trace(typed)));
 }
 
 // "plan config.json --min-gpus 8 --max-gpus 64".
