@@ -21,6 +21,8 @@ namespace {
 
 constexpr double kGiga = 1e9, kBitsOfByte = 8.0;
 constexpr double kLeast = 1e6, kMost = 1e15;  // bytes per second
+// What the fastest cards of one GPU have, 1.6 Tb/s; a machine's total is sold as 3200 Gb/s.
+constexpr double kMostOfGpu = 200e9;
 
 std::string in_small(std::string_view text) {
   std::string out(text);
@@ -111,13 +113,13 @@ bool take_end(std::string_view& text, std::string_view end) {
 
 struct Rate {
   double bytes_per_s = 0.0;
-  bool is_of_node = false;
+  bool is_of_node = false, is_of_gpu = false;  // as it was said; else one GPU is taken
 };
 
 std::optional<Rate> rate_in(std::string_view text) {
   Rate rate;
   rate.is_of_node = take_end(text, "/node") || take_end(text, " per node");
-  if (!rate.is_of_node && !take_end(text, "/gpu")) take_end(text, " per GPU");
+  rate.is_of_gpu = !rate.is_of_node && (take_end(text, "/gpu") || take_end(text, " per GPU"));
   const bool is_called = take_maker(text);
   if (const double known = generation_rate(in_small(text)); known > 0.0) {
     rate.bytes_per_s = known * kGiga / kBitsOfByte;
@@ -155,6 +157,17 @@ std::optional<Rate> rate_in(std::string_view text) {
              "800Gb/s/node");
 }
 
+// A rate that only a whole node has.
+void refuse_total(const std::string& option, const std::string& text, const Rate& rate) {
+  if (rate.is_of_node || rate.is_of_gpu || rate.bytes_per_s <= kMostOfGpu) return;
+  constexpr int kGpusOfNode = 8;
+  bad_option(option, fmt::format("no network gives {} to each GPU", text),
+             fmt::format("if it is the total of a node, write --network {0}/node, which is {1:g} "
+                         "Gb/s for each of {2} GPUs, or --network {1:g}Gb/s; if each GPU has it, "
+                         "as NVLink between nodes, write --network {0}/gpu",
+                         text, rate.bytes_per_s * kBitsOfByte / kGiga / kGpusOfNode, kGpusOfNode));
+}
+
 }  // namespace
 
 NodeNetwork parse_network(const std::string& option, const std::string& text) {
@@ -164,6 +177,7 @@ NodeNetwork parse_network(const std::string& option, const std::string& text) {
     bad_option(option, fmt::format("{} is the rate of no network", text),
                "write what one GPU has of it in each direction, for example --network 200Gb/s");
   }
+  refuse_total(option, text, *rate);
   NodeNetwork network;
   network.bandwidth = {rate->bytes_per_s};
   if (rate->is_of_node) network.shared_bandwidth = {rate->bytes_per_s};

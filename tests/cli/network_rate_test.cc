@@ -69,6 +69,15 @@ TEST_CASE("a rate without a unit, and what is none, are refused with what to wri
   }
 }
 
+// 3200 Gb/s are 8 x 400 Gb/s, as machines are sold; 1.6 Tb/s is what the fastest card has.
+TEST_CASE("a rate that only a node has is refused unless it is said whose it is") {
+  CHECK(refusal("3200Gb/s").find("--network 3200Gb/s/node, which is 400 Gb/s for each of 8 GPUs") !=
+        std::string::npos);
+  CHECK(refusal("1.6Tb/s").empty());
+  CHECK(rate("3200Gb/s/gpu") == doctest::Approx(400e9));
+  CHECK(shared("3200Gb/s/node") == doctest::Approx(400e9));
+}
+
 // 93 % of 20 GB/s are 18.6 GB/s: 186 MB take 10 ms, and at half the rate 20 ms; a step of the
 // network takes 30 us in both.
 TEST_CASE("half of the rate doubles the time of the bytes of a transfer between nodes") {

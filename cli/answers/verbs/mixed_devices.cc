@@ -118,6 +118,24 @@ std::string on_type(const std::string& verb, Arguments words, const TypedDevice&
   return whole_command(verb, words);
 }
 
+// "devices a100-80gb:16 --cluster-out c.json": one type, whose number has an option. A number that
+// was typed with it stays.
+void refuse_counted(const Arguments& words, const GivenWords& given) {
+  const std::string typed = given.bare.empty() ? "" : given.bare.front();
+  const TypedDevice device = device_in(typed);
+  const bool is_counted = typed.find(',') == std::string::npos && is_digits(device.count) &&
+                          device_facts(device.name).memory_gib > 0.0;
+  if (!is_counted || is_there(typed)) return;
+  Arguments command = words;
+  std::replace(command.begin(), command.end(), typed, device.name);
+  if (!value_of(words, {"--gpus"})) {
+    const auto at = std::find(command.begin(), command.end(), device.name);
+    command.insert(at + 1, {"--gpus", device.count});
+  }
+  throw_bad_input(fmt::format("NAME: '{}' is a GPU and a number of them\nhelp: write {}", typed,
+                              command_of("devices", command)));
+}
+
 // "devices h100,a100 --gpus 16 --cluster-out c.json".
 void refuse_uncounted(const Arguments& words, const GivenWords& given) {
   if (given.bare.empty()) return;
@@ -147,7 +165,10 @@ void refuse_uncounted(const Arguments& words, const GivenWords& given) {
 void refuse_mixed_devices(const OptionTable& table, const Arguments& words) {
   const std::string verb = verb_of(table);
   const GivenWords given = given_words(table, words);
-  if (verb == "devices") refuse_uncounted(words, given);
+  if (verb == "devices") {
+    refuse_counted(words, given);
+    refuse_uncounted(words, given);
+  }
   if (!is_among({"plan", "predict", "estimate"}, verb)) return;
   if (value_of(words, {"--cluster", "--nodes", "--vary"})) return;
   MixedDevices mixed = mixed_in(given.options, false);

@@ -24,6 +24,7 @@
 #include "cli/answers/verbs/plan_made.h"
 #include "cli/answers/verbs/schedule_asked.h"
 #include "cli/io/shell_word.h"
+#include "cli/verbs/verbs.h"
 #include "cli/words/device_facts.h"
 #include "cli/words/field_words.h"
 #include "cli/words/is_among.h"
@@ -247,6 +248,29 @@ void refuse_profile_beside_model(const OptionTable& table, const Arguments& word
   }
 }
 
+// "man plan -o plan.1", "completions bash --output penstock.bash": text that a shell keeps.
+void refuse_output_of_text(const OptionTable& table, const Arguments& words,
+                           const GivenWords& given) {
+  const std::string verb = verb_of(table);
+  if (!is_among({"man", "completions", "fingerprint", "status"}, verb)) return;
+  const auto output =
+      std::find_if(given.options.begin(), given.options.end(), [](const GivenOption& each) {
+        return is_among({"o", "output", "out", "file", "output-file"}, plain_name(each));
+      });
+  if (output == given.options.end() || row_named(table, output->name) != nullptr) return;
+  const std::string file = shell_word(output->value.empty() ? "FILE" : output->value);
+  const auto kept = [&](const Arguments& own) { return command_of(verb, own) + " > " + file; };
+  std::string help = "the answer goes to stdout: " + kept(with_instead(words, *output, {}));
+  if (verb == "man") {
+    help = "the manual is one page, which goes to stdout: " + kept({});
+    if (!given.bare.empty() && find_verb(given.bare.front()) != nullptr) {
+      help += fmt::format("; of one verb: {} > {}.txt", command_of(given.bare.front(), {"--help"}),
+                          given.bare.front());
+    }
+  }
+  throw_bad_input(fmt::format("unknown option '{}'\nhelp: {}", output->name, help));
+}
+
 // "plan config.json --packing --dataset lengths.txt", "--tokens 1T --max-days 30".
 void refuse_other_search(const Arguments& words) {
   if (const std::string command = lengths_asked(words); !command.empty()) {
@@ -276,6 +300,7 @@ void refuse_other_wish(const OptionTable& table, const Arguments& words) {
     refuse_log_of_plan(words, given);
   }
   if (verb == "export") refuse_trainer_as_file(words, given);
+  refuse_output_of_text(table, words, given);
   refuse_what_if(verb, table, words, given);
   refuse_actions(verb, words);
   refuse_plan_as_measured(verb, words);
