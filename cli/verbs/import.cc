@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "cli/io/files.h"
+#include "cli/io/measured_machine.h"
 #include "cli/io/shell_word.h"
 #include "cli/io/text_file.h"
 #include "cli/io/write_output.h"
@@ -83,6 +84,10 @@ Imported import_nccl_tests(const Given& given, const ClusterSpec* cluster, Scree
   if (cluster != nullptr) {
     imported.changes = add_collectives(*cluster, tests,
                                        {.level = given.level, .use_sendrecv = given.use_sendrecv});
+    for (const NcclTest& test : tests) {
+      const std::string note = note_on_other_gpus(test, *cluster);
+      if (!note.empty()) imported.changes->notes.push_back(note);
+    }
   }
   return imported;
 }
@@ -211,15 +216,15 @@ void require_one_machine(const Given& given) {
        {std::pair{"--gpus", given.gpus}, std::pair{"--network", given.network}}) {
     if (!value || is_assumed) continue;
     bad_option(option, "it is about the cluster that is assumed of a GPU",
-               given.cluster
-                   ? "leave it out: --cluster says it"
-                   : fmt::format("name the GPU, too: --device h100-sxm {} {}", option, *value));
+               given.cluster ? "leave it out: --cluster says it"
+                             : fmt::format("name the GPU, too: --device {} {} {}",
+                                           machine_measured(given.files)[1], option, *value));
   }
   if (!given.output || given.cluster || is_assumed) return;
   bad_option("-o", "there is no cluster to put it into",
              fmt::format("name the GPU, and the cluster that is assumed takes what was measured: "
                          "{}; or a cluster file that is there: --cluster FILE",
-                         command_from(given, {"--device", "h100-sxm", "--gpus", "16"})));
+                         command_from(given, machine_measured(given.files))));
 }
 
 // An option of one tool says nothing of another's files.
@@ -247,7 +252,7 @@ std::optional<std::string> gpus_measured(const Given& given) {
   if (given.gpus || given.from != "nccl-tests") return given.gpus;
   int most = 0;
   for (const std::string& file : given.files) {
-    most = std::max(most, read_nccl_test(load_text(file, kOutputs), file).ranks);
+    most = std::max(most, gpus_for(read_nccl_test(load_text(file, kOutputs), file), *given.device));
   }
   return std::to_string(most);
 }

@@ -127,6 +127,7 @@ class NcclReader {
     for (JsonReader& process : processes) {
       hosts.insert(text_or_empty(process, "hostname"));
       groups.insert(text_or_empty(process, "group"));
+      add_gpu(text_or_empty(process, "device_info"));
     }
     if (!hosts.contains("")) test_.hosts = static_cast<int>(hosts.size());
     if (groups.size() > 1) {
@@ -135,6 +136,11 @@ class NcclReader {
           "NCCL_TESTS_SPLIT",
           groups.size()));
     }
+  }
+
+  void add_gpu(const std::string& gpu) {
+    const bool is_new = std::find(test_.gpus.begin(), test_.gpus.end(), gpu) == test_.gpus.end();
+    if (is_new && !gpu.empty()) test_.gpus.push_back(gpu);
   }
 
   void add(JsonReader& result) {

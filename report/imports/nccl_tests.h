@@ -17,6 +17,7 @@ struct NcclTest {
   std::string started, nccl_version;  // as in the file; may be empty
   int ranks = 1;
   int hosts = 0;                   // 0: the file does not say
+  std::vector<std::string> gpus;   // "NVIDIA H100 80GB HBM3", each once; as far as it says
   std::vector<CurvePoint> curve;   // bytes of the full buffer, ascending; times as measured
   std::vector<std::string> notes;  // what was left out, and why
 };

@@ -124,7 +124,19 @@ class NcclText {
     }
     Json device = Json::object();
     device.set("rank", std::string(rank)).set("hostname", std::string(host));
+    device.set("device_info", gpu_in(line));
     devices_.push(std::move(device.set("group", std::string(group))));
+  }
+
+  // Behind the address in brackets; a launcher may have put others before it.
+  static std::string gpu_in(const TableLine& line) {
+    const auto address = std::find_if(line.words.rbegin(), line.words.rend(),
+                                      [](std::string_view word) { return word.ends_with(']'); });
+    std::string gpu;
+    for (auto word = address.base(); word != line.words.end(); ++word) {
+      gpu += (gpu.empty() ? "" : " ") + std::string(*word);
+    }
+    return address == line.words.rend() ? "" : gpu;
   }
 
   // "#  size  count  type  redop  root  time  algbw  busbw  #wrong  time  algbw  busbw  #wrong"

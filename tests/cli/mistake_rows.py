@@ -41,7 +41,8 @@ def prepare(penstock, folder):
                          ("data/profiles/gpt-6.7b.a100-40gb.json", "profile.json"),
                          ("data/clusters/a100-40gb-p4d-8x8.json", "cluster.json"),
                          ("data/availability/aws_p3_bamboo.nodes.csv", "trace.csv"),
-                         ("data/schedules/1f1b-2x3.csv", "my.csv")):
+                         ("data/schedules/1f1b-2x3.csv", "my.csv"),
+                         ("tests/report/imports/data/all_reduce.txt", "ring.txt")):
         target = os.path.join(folder, name)
         os.makedirs(os.path.dirname(target), exist_ok=True)
         shutil.copy(source, target)

@@ -17,6 +17,7 @@
 #include "cli/answers/verbs/able_verbs.h"
 #include "cli/io/file_kinds.h"
 #include "cli/io/files.h"
+#include "cli/io/measured_machine.h"
 #include "cli/io/plan_json.h"
 #include "cli/io/shell_word.h"
 #include "cli/options/options_entry.h"
@@ -95,16 +96,19 @@ Arguments with_machine(Arguments words) {
   if (has_cluster || (!is_written && !is_measured)) return words;
   const auto at = std::find_if(words.begin(), words.end(),
                                [](const std::string& word) { return word.starts_with('-'); });
-  words.insert(at, {"--device", "h100-sxm", "--gpus", "16"});
+  Arguments machine = machine_measured({words.begin() + 1, at});
+  if (is_named("--gpus")) machine.resize(2);
+  words.insert(at, machine.begin(), machine.end());
   if (!is_written) words.insert(words.end(), {"-o", "new.json"});
   return words;
 }
 
 // Of what the name of a file does not say, and its lines may.
-std::string remark_of_collective(const std::string& tool, const std::string& name) {
+std::string remark_of_collective(const std::string& tool, const std::string& name,
+                                 const std::string& path) {
   const bool is_said =
       has_any(name, {"reduce", "gather", "sendrecv", "alltoall", "broadcast", "scatter"});
-  if (tool != "nccl-tests" || is_said) return "";
+  if (tool != "nccl-tests" || is_said || is_nccl_table(path)) return "";
   return "; the command line of the test in the file says which collective it is, or else the "
          "file's name does, all_reduce.txt";
 }
@@ -121,7 +125,8 @@ void refuse_as_tool(const Arguments& arguments) {
   }
   const std::string name = std::filesystem::path(path).filename().string();
   const std::string tool =
-      name.ends_with(".csv") ? "skypilot"
+      is_nccl_table(path)      ? "nccl-tests"
+      : name.ends_with(".csv") ? "skypilot"
       : has_any(name, {"reduce", "gather", "sendrecv", "alltoall", "broadcast", "scatter", "nccl"})
           ? "nccl-tests"
       : has_any(name, {"bandwidth"}) ? "nvbandwidth"
@@ -134,7 +139,7 @@ void refuse_as_tool(const Arguments& arguments) {
                     (verb_takes("import", words)
                          ? command_of("import", words)
                          : command_of_taken("import", {tool, path}, words)) +
-                    remark_of_collective(tool, name));
+                    remark_of_collective(tool, name, path));
   }
   if (const FileKind kind = kind_of_text(path, ""); !kind.words.empty()) {
     throw_bad_input(what + std::string(kind.use));

@@ -124,6 +124,15 @@ TEST_CASE("a table without its ranks or its program is refused with what to keep
   CHECK(refused(whole).empty());
 }
 
+TEST_CASE("a table names the GPUs of its ranks, each once") {
+  std::string text =
+      printed(" 8192  2048  float  sum  -1  25.60  0.32  0.48  0  25.10  0.33  0.49  0\n");
+  CHECK(read_nccl_test(text, "a.txt").gpus == std::vector<std::string>{"NVIDIA H100"});
+  text.replace(text.find("H100"), 4, "A100-SXM4-80GB");
+  CHECK(read_nccl_test(text, "a.txt").gpus ==
+        std::vector<std::string>{"NVIDIA A100-SXM4-80GB", "NVIDIA H100"});
+}
+
 TEST_CASE("microseconds are read exactly, from numbers and from texts") {
   const NcclTest test =
       read(result(1024, time_of("10.5")) + "," + result(2048, time_of("\"20.25\"")));
