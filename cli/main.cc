@@ -16,6 +16,7 @@
 #include "cli/answers/commands/refusal_of.h"
 #include "cli/answers/commands/tried_proposals.h"
 #include "cli/answers/commands/typed_for_examples.h"
+#include "cli/answers/verbs/train_asked.h"
 #include "cli/io/color.h"
 #include "cli/io/environment.h"
 #include "cli/io/screen_width.h"
@@ -91,7 +92,8 @@ std::string filled_answer(const std::string& error, const Arguments& typed) {
   message = with_tried_proposals(std::move(message), typed, refusal_of);
   message = with_filled_commands(std::move(message), typed, refusal_of);
   message = with_dropped_options(std::move(message), typed, refusal_of);
-  return with_filled_commands(std::move(message), typed, refusal_of);
+  message = with_filled_commands(std::move(message), typed, refusal_of);
+  return with_untrainable_plan(std::move(message), typed);
 }
 
 // A file that a command would read may itself be wrong: then the error by itself says what matters.

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/answers/commands/mended_command.h"
 #include "cli/answers/commands/whole_command.h"
 #include "cli/answers/options/launch_counts.h"
 #include "cli/answers/options/option_remarks.h"
@@ -112,6 +113,8 @@ std::string help_of_plan(const std::string& name, const std::string& value,
                             : meant.help.empty() ? shell_words(meant.words)
                                                  : meant.help.substr(kWrite.size());
   const std::string option = words.substr(0, words.find(' '));
+  // "--data corpus.txt" is no number of replicas.
+  if (option == "--pin" && names_file(value)) return "";
   const bool is_of_layout = std::find(kLayout.begin(), kLayout.end(), option) != kLayout.end();
   if (usage.starts_with("predict ") && is_of_layout) {
     return "it belongs into --layout: " + as_keys(words);

@@ -23,6 +23,7 @@
 #include "cli/answers/verbs/plan_compared.h"
 #include "cli/answers/verbs/plan_made.h"
 #include "cli/answers/verbs/schedule_asked.h"
+#include "cli/answers/verbs/train_asked.h"
 #include "cli/io/shell_word.h"
 #include "cli/verbs/verbs.h"
 #include "cli/words/device_facts.h"
@@ -301,6 +302,7 @@ void refuse_other_wish(const OptionTable& table, const Arguments& words) {
   }
   if (verb == "export") refuse_trainer_as_file(words, given);
   refuse_output_of_text(table, words, given);
+  refuse_launcher_options(verb, words, given);
   refuse_what_if(verb, table, words, given);
   refuse_actions(verb, words);
   refuse_plan_as_measured(verb, words);

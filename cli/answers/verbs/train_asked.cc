@@ -1,0 +1,80 @@
+#include "cli/answers/verbs/train_asked.h"
+
+#include <algorithm>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/answers/commands/plain_name.h"
+#include "cli/answers/commands/whole_command.h"
+#include "cli/answers/files/typed_files.h"
+#include "cli/answers/verbs/plan_made.h"
+#include "cli/io/files.h"
+#include "cli/io/shell_word.h"
+#include "cli/words/is_among.h"
+#include "core/values/error.h"
+#include "core/values/plan_file.h"
+
+namespace penstock {
+namespace {
+
+// Whom the plan was made for, where that is another trainer.
+std::string other_trainer(const std::string& plan) {
+  const std::string trainer = plan_made(plan).trainer;
+  return is_among({"torchtitan", "deepspeed", "pytorch"}, trainer) ? trainer : "megatron";
+}
+
+bool is_of_launcher(const GivenOption& option) {
+  return is_among({"nproc-per-node", "nnodes", "node-rank", "master-addr", "master-port",
+                   "rdzv-endpoint", "rdzv-backend", "rdzv-id"},
+                  plain_name(option));
+}
+
+// Machines meet there, so that a launcher is meant; a number of processes alone may be that of the
+// plan's ranks.
+bool is_address(const GivenOption& option) {
+  return is_among({"master-addr", "rdzv-endpoint"}, plain_name(option)) && !option.value.empty();
+}
+
+}  // namespace
+
+std::string with_untrainable_plan(std::string message, const Arguments& typed) {
+  const bool is_train = typed.size() > 1 && typed.front() == "train";
+  // Ranks that only sleep build nothing.
+  if (!is_train || is_among(typed, "--virtual")) return message;
+  const std::string& plan = typed[1];
+  if (role_of(plan) != FileRole::kPlan || !is_there(plan)) return message;
+  const PlanFile file = load_plan(plan).value;
+  constexpr std::string_view kWhy = "the plan does not say how to build model";
+  if (file.description || message.find(kWhy) != std::string::npos) return message;
+  return fmt::format(
+      "{}: {} '{}', because the profile it was made from does not (an estimate from a config.json "
+      "never does)\nhelp: another trainer takes it as it is: {} writes the files that start it; "
+      "penstock train runs plans of a profile that penstock profile measured\nerror: {}",
+      plan, kWhy, file.model,
+      command_of("export", {plan, "--to", other_trainer(plan), "-o", "job"}), message);
+}
+
+void refuse_launcher_options(const std::string& verb, const Arguments& words,
+                             const GivenWords& given) {
+  if (verb != "train" || std::none_of(given.options.begin(), given.options.end(), is_address)) {
+    return;
+  }
+  std::vector<GivenOption> launched;
+  std::string names, launcher = "torchrun";
+  for (const GivenOption& option : given.options) {
+    if (!is_of_launcher(option)) continue;
+    launched.push_back(option);
+    names += fmt::format("{}'{}'", names.empty() ? "" : ", ", option.name);
+    launcher += " --" + plain_name(option);
+    if (!option.value.empty()) launcher += ' ' + shell_word(option.value);
+  }
+  throw_bad_input(
+      fmt::format("unknown option{} {}\nhelp: they are torchrun's, which starts the ranks of a "
+                  "plan as well: {} "
+                  "--no-python {}",
+                  launched.size() > 1 ? "s" : "", names, launcher,
+                  whole_command("train", without(words, launched))));
+}
+
+}  // namespace penstock
