@@ -35,10 +35,11 @@ Rates EstimateChoices::rates() const {
   if (peak == nullptr || device.peak(wide) == nullptr) {
     std::string known;
     for (const PeakRate& each : device.peaks) {
-      known += (known.empty() ? "" : ", ") + std::string(name_of(each.arithmetic));
+      known += (known.empty() ? "" : ", or --precision ") + std::string(name_of(each.arithmetic));
     }
     throw_bad_input("the datasheet of " + device.name + " has no rate for " +
-                    std::string(name_of(request.arithmetic)) + "\nhelp: --precision " + known);
+                    std::string(name_of(request.arithmetic)) + "\nhelp: write --precision " +
+                    known);
   }
   Rates rates = rates_of(device, device.peak(wide)->flops_per_s, curve, kernel,
                          request.sequence_length, score_width(model));

@@ -20,6 +20,8 @@ namespace penstock {
 std::string remark_of_uneven_batch(int global_batch, std::string_view what, std::int64_t round);
 // Of a plan whose DP or micro-batch size the search chose.
 std::string remark_of_uneven_plan(const SearchRequest& request, const Plan& plan);
+// The best plan leaves GPUs idle because the batch has no work for more replicas.
+std::string remark_of_idle_gpus(const SearchRequest& request, const Plan& plan);
 std::string remarks_on_question(const SearchOptions& given, const SearchRequest& request);
 // Where cluster and profile call a device otherwise.
 std::string remark_of_alike(const Question& question);

@@ -484,7 +484,9 @@ Answer run_plan(const Arguments& arguments, Screen screen) {
     about.faster_otherwise = gain;
     about.shows_all_plans = given.top.has_value();
     Answer answer = report_answer(plan_answer(result, about), exit);
-    answer.remark = remarks + remark_of_uneven_plan(question.request, result.best.front().plan);
+    const Plan& best = result.best.front().plan;
+    answer.remark = remarks + remark_of_uneven_plan(question.request, best) +
+                    remark_of_idle_gpus(question.request, best);
     return answer;
   }
   std::string text = report_of(question, result, winner, screen) + missing;

@@ -180,10 +180,16 @@ class DeepspeedJudge : public Judge {
                   (*batch_ / share + 1) * share);
   }
 
+  // Of the three DeepSpeed derives the one that is left out.
   void wrong_product(std::string message, std::int64_t batch) {
+    const std::string derived =
+        settings().has(kSteps) && settings().has(kMicroBatch)
+            ? fmt::format("leave \"{}\" out, which DeepSpeed then derives; or \"{}\": {}", kSteps,
+                          kBatch, batch)
+            : fmt::format("\"{}\": {}", kBatch, batch);
     broken("E001", {batch_.from}, std::move(message),
            "DeepSpeed asserts the product when the engine is built, after the GPUs are allocated.",
-           fmt::format("\"{}\": {}", kBatch, batch));
+           derived);
   }
 
   void judge_sharding() {

@@ -48,9 +48,9 @@ void refuse_model_of_other_verb(const std::string& verb, const Arguments& argume
   const FileRole role = role_of(arguments.front());
   const bool is_profile = role == FileRole::kProfile;
   if (!is_profile && (role != FileRole::kModel || verb != "multi")) return;
-  Arguments words = arguments;  // a second model is no other question
+  Arguments words = arguments;  // a second model is no other question, but another job
   std::erase_if(words, [&](const std::string& word) {
-    return word != words.front() && !typed_files({word}).models.empty();
+    return verb != "multi" && word != words.front() && !typed_files({word}).models.empty();
   });
   throw_bad_input(
       fmt::format("{}: this is {}, and {} belongs here\nhelp: {}", arguments.front(),

@@ -294,13 +294,25 @@ class Counts {
     out.push_back(std::move(meant));
   }
 
+  [[nodiscard]] std::string device_typed() const {
+    const auto device = std::find_if(typed_.begin(), typed_.end(), [](const auto& each) {
+      return each.first == "--device" && !each.second.empty();
+    });
+    return device == typed_.end() ? "NAME" : device->second;
+  }
+
   [[nodiscard]] CountsMeant of_nodes(const std::vector<std::string>& names, std::int64_t nodes,
                                      std::int64_t per_node, bool has_own) const {
     const std::int64_t gpus = nodes * per_node;
     constexpr std::int64_t kUsual = 8;
-    const char* other = per_node == kUsual || has_own || has_cluster_ || !asked_.has("--cluster")
-                            ? ""
-                            : "; how many a node has, a cluster file says: --cluster FILE";
+    const std::string other =
+        per_node == kUsual || has_own || has_cluster_ || !asked_.has("--cluster")
+            ? ""
+            : fmt::format(
+                  "; nodes of {} are assumed: penstock devices {} -o my.json, with "
+                  "\"devices\": {} in its \"node\", and --device my.json plans for others, "
+                  "and so does a cluster file",
+                  kUsual, device_typed(), per_node);
     const std::string product = fmt::format("{} x {}", count_of(nodes, "node"), per_node);
     if (!gpus_ && !device_of_node_.empty() && asked_.has("--device") && !has_device_ &&
         !has_cluster_) {

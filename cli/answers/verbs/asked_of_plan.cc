@@ -1,6 +1,7 @@
 #include "cli/answers/verbs/asked_of_plan.h"
 
 #include <algorithm>
+#include <sstream>
 #include <string>
 #include <string_view>
 
@@ -8,15 +9,18 @@
 
 #include "cli/answers/commands/given_options.h"
 #include "cli/answers/commands/plain_name.h"
+#include "cli/answers/files/plan_as_model.h"
 #include "cli/answers/files/typed_files.h"
 #include "cli/answers/verbs/able_verbs.h"
 #include "cli/answers/verbs/plan_compared.h"
+#include "cli/answers/verbs/plan_made.h"
 #include "cli/io/shell_word.h"
 #include "cli/words/field_words.h"
 #include "cli/words/is_among.h"
 #include "cli/words/parted_at_commas.h"
 #include "cli/words/schedule_spelled.h"
 #include "core/values/error.h"
+#include "report/words.h"
 
 namespace penstock {
 namespace {
@@ -63,6 +67,29 @@ void refuse_question(const Arguments& words, const GivenOption& option) {
                               option.name, command));
 }
 
+// "the same layout with it is penstock predict ..; ": of a schedule, which a plan without a
+// pipeline has not; empty where the plan does not say its layout.
+std::string same_layout_with(const std::string& plan, const std::string& choice) {
+  constexpr std::string_view kSchedule = "schedule=";
+  const PlanMade made = plan_made(plan);
+  if (!choice.starts_with(kSchedule) || made.layout.empty()) return "";
+  std::istringstream pairs(made.layout);
+  Arguments kept;
+  bool has_pipeline = false;
+  for (std::string pair; pairs >> pair;) {
+    // The batch is an option of its own then.
+    if (pair.starts_with(kSchedule) || pair.starts_with("VP=") || pair.starts_with("gbs="))
+      continue;
+    has_pipeline = has_pipeline || (pair.starts_with("PP=") && pair != "PP=1");
+    kept.push_back(pair);
+  }
+  if (!has_pipeline) return "this one has no pipeline (PP 1), so that a schedule changes nothing; ";
+  kept.push_back(choice);
+  const std::string command =
+      command_for_its_model("predict", {plan, "--layout", joined(kept, " ")});
+  return command.empty() ? "" : "the same layout with it: " + command + "; ";
+}
+
 void refuse_choice(const OptionTable& table, const Arguments& words, const std::string& plan,
                    const GivenOption& option) {
   const std::string choice = choice_in(option);
@@ -71,12 +98,14 @@ void refuse_choice(const OptionTable& table, const Arguments& words, const std::
   const std::string command =
       command_of("explain", explains ? with_instead(words, option, {"--why-not", choice})
                                      : Arguments{plan, "--why-not", choice});
-  throw_bad_input(fmt::format(
-      "unknown option '{}'\nhelp: {}{}", option.name,
-      explains ? "write "
-               : "a plan has its own choices; with the best plan that has this one it is compared "
-                 "by ",
-      command));
+  if (explains) {
+    throw_bad_input(fmt::format("unknown option '{}'\nhelp: write {}", option.name, command));
+  }
+  throw_bad_input(
+      fmt::format("unknown option '{}'\nhelp: a plan has its own choices; {}with the best plan "
+                  "that has this one "
+                  "it is compared by {}",
+                  option.name, same_layout_with(plan, choice), command));
 }
 
 // "--timeline t.json", "--chrome-trace trace.json", "-o step.svg" of a verb that writes no file.
