@@ -2,6 +2,7 @@
 //
 // What a command needs (a machine, GPUs, a time) is checked before the manager is called, so that a
 // mistyped command is answered with the right one also where no manager runs.
+#include <algorithm>
 #include <array>
 #include <string>
 #include <vector>
