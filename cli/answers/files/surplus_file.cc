@@ -227,7 +227,7 @@ std::string help_for_json_file(const SurplusWord& surplus) {
 
 // "config.json", which no format says: a file of runs names it.
 std::string help_for_no_runs(const std::string& word) {
-  const std::string help = help_for_misplaced(word, "--runs");
+  std::string help = help_for_misplaced(word, "--runs");
   if (!help.empty()) return help;
   const std::string_view what = is_there(word) ? words_of_role(role_of(word)) : "";
   if (what.empty()) return "it follows its option: --runs " + word;

@@ -184,7 +184,7 @@ std::optional<std::string> setting_of(const GivenOption& option, const PlanMade&
   }
   const std::string key = key_of(option.name);
   if (is_setting(option)) return setting_of(pair_in(option), made);
-  if (const auto rates = rates_of(key, option.value, made)) return rates;
+  if (auto rates = rates_of(key, option.value, made)) return rates;
   const std::string own = key.empty() ? "" : own_value(made, key);
   const std::string value = key.empty() ? "" : value_for(key, times(own, option.value));
   if (value.empty()) return {};
