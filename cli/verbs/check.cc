@@ -13,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/answers/files/plan_as_model.h"
 #include "cli/io/file_kinds.h"
 #include "cli/io/files.h"
 #include "cli/io/plan_json.h"
@@ -22,6 +23,7 @@
 #include "cli/reports/check_file.h"
 #include "cli/reports/check_folder.h"
 #include "cli/verbs/verbs.h"
+#include "cli/words/device_facts.h"
 #include "cli/words/near_files.h"
 #include "cli/words/parse.h"
 #include "core/files/plan_format.h"
@@ -152,6 +154,22 @@ std::string remark_on_own(const std::string& file, const LaunchFileOptions& opti
                              command_of("export", {file, "--to", "megatron", "-o", "job"}),
                              *options.gpus)
                : "");
+}
+
+// "check plan.json --device a100-40gb": all clear would read as if it fitted there.
+void refuse_other_device(const std::string& file, const LaunchFileOptions& options) {
+  const auto& device = options.model.device;
+  if (!device || !is_plan_format(format_of_file(file))) return;
+  const Plan plan = load_plan(file).value.plan;
+  std::vector<std::string> own{plan.device};
+  for (int rank = 0; plan.is_mixed() && rank < plan.pipeline; ++rank) {
+    if (plan.device_of_rank(rank) != own.back()) own.push_back(plan.device_of_rank(rank));
+  }
+  if (!device_among(own, *device).empty()) return;
+  const std::string command = command_for_its_model("predict", {file, "--device", *device});
+  bad_option("--device",
+             fmt::format("{} is a plan for {}, and is checked for these", file, joined(own, ", ")),
+             command.empty() ? "leave it out" : "whether its layout fits there: " + command);
 }
 
 Answer check_launch(const std::string& file, const std::string& text, const TrainerRow& trainer,
@@ -296,6 +314,7 @@ Answer run_check(const Arguments& arguments, Screen screen) {
   if (is_yaml(file) && trainer_of({}, text, file) == nullptr) refuse_yaml(file, launch);
   const TrainerRow* trainer = trainer_of(launch, text, file);
   if (trainer == nullptr) require_own(text, file);
+  if (trainer == nullptr) refuse_other_device(file, launch);
   Answer answer = trainer != nullptr ? check_launch(file, text, *trainer, launch, format, screen)
                                      : check_own(file, format == "json", screen);
   if (trainer == nullptr && answer.exit == kYes) answer.remark = remark_on_own(file, launch);

@@ -252,6 +252,11 @@ Answer run_devices(const Arguments& arguments, Screen screen) {
   given.format.declare(options, "one row per GPU");
   options.remark({"list", "list-devices", "list-gpus", "all", "show"},
                  "leave it out: penstock devices lists all GPUs");
+  options.remark(
+      {"memory", "memory-gib", "mem", "hbm", "vram", "memory-limit", "flops", "tflops", "bandwidth",
+       "gpus-per-node", "nvlink"},
+      "the figures of a GPU are changed in a file: penstock devices NAME -o my.json writes "
+      "it, and --device my.json plans with it");
   options.remark({"cluster", "cluster-file"},
                  "write --cluster-out {FILE}, which writes the cluster that is assumed");
   if (auto help = options.parse(with_bare_device(without_vague_words(arguments)), screen))

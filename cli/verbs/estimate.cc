@@ -346,6 +346,10 @@ Answer run_estimate(const Arguments& arguments, Screen screen) {
       "datasheets' rates that they reached, and print the errors of fits that have not seen a "
       "profile",
       given.fit);
+  options.remark(
+      {"mbs", "micro-batch-size", "micro-batch", "micro-batch-sizes", "batch-size", "b"},
+      "leave it out: an estimate has several sizes of micro-batches, of which a plan chooses one "
+      "(plan --pin mbs=N)");
   options.remark({"cluster", "cluster-file"},
                  "sections are estimated for one device, --device NAME, and --cluster-out FILE "
                  "writes the nodes that are assumed; a cluster is planned for: penstock plan "

@@ -391,6 +391,19 @@ std::string layout_in_words(std::string text, const Layout& layout, const Search
   return gpus % of_replica == 0 ? fmt::format("{} DP={}", text, gpus / of_replica) : text;
 }
 
+// A replica that has fewer samples than its micro-batch: what is predicted would be a smaller one.
+void refuse_empty_micro_batches(const Plan& plan) {
+  if (!plan.has_even_batch() || plan.has_unequal_replicas()) return;
+  const int samples = (plan.global_batch + plan.data - 1) / plan.data;
+  if (plan.micro_batch_size <= samples) return;
+  bad_option(
+      "--layout",
+      fmt::format("mbs = {} is more than the {} of gbs = {} that a replica has (DP {})",
+                  plan.micro_batch_size, count_of(samples, "sample"), plan.global_batch, plan.data),
+      fmt::format("write mbs={} or less, or gbs={}", samples,
+                  std::int64_t{plan.micro_batch_size} * plan.data));
+}
+
 }  // namespace
 
 Answer run_predict(const Arguments& arguments, Screen screen) {
@@ -445,6 +458,7 @@ Answer run_predict(const Arguments& arguments, Screen screen) {
     layout = with_batch(std::move(layout), *batch);
   }
   const Asked asked = asked_of(layout, given, batch);
+  if (!batch) refuse_empty_micro_batches(asked.plan);
   const PlanInputs inputs = asked.question.inputs();
   const EvaluatedPlan evaluated =
       is_drawn(asked.plan) ? evaluate_in_full(inputs, asked.plan) : evaluate(inputs, asked.plan);

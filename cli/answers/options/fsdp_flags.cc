@@ -101,7 +101,16 @@ bool has_sharding(const Arguments& arguments) {
 // "--dp-shard 8 --dp-replicate 4".
 std::optional<CountsMeant> hybrid_meant(const Arguments& arguments, const Asked& asked) {
   const Groups groups = groups_in(arguments, asked);
-  if (groups.shard < 2 || groups.replicate < 2) return {};
+  if (groups.shard > 1 && groups.replicate < 2) {
+    const std::string pin = fmt::format("DP={}", groups.shard);
+    return CountsMeant{
+        groups.names,
+        {"--sharding", "fsdp", "--pin", pin},
+        fmt::format("write --sharding fsdp --pin {} in place of {}: {} replicas divide "
+                    "the state among them",
+                    pin, joined(groups.names, " and "), groups.shard)};
+  }
+  if (groups.shard < 2) return {};
   const std::string sharding = fmt::format("fsdp:{}", groups.shard);
   const std::string pin = fmt::format("DP={}", groups.shard * groups.replicate);
   return CountsMeant{

@@ -11,7 +11,8 @@ namespace {
 
 constexpr std::array kOnSearches{
     Remark{
-        {"epochs", "steps", "max-steps", "num-steps", "train-iters", "iterations", "samples"},
+        {"epochs", "steps", "max-steps", "num-steps", "train-iters", "iterations", "samples",
+         "training-steps", "train-steps", "total-steps"},
         "a step is planned; --tokens N, the tokens of the whole training (steps x global batch x "
         "sequence length), gives its days and its price",
         "--tokens"},

@@ -1,6 +1,7 @@
 #include "cli/answers/verbs/asked_of_plan.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -17,6 +18,7 @@
 #include "cli/io/shell_word.h"
 #include "cli/words/field_words.h"
 #include "cli/words/is_among.h"
+#include "cli/words/is_digits.h"
 #include "cli/words/parted_at_commas.h"
 #include "cli/words/schedule_spelled.h"
 #include "core/values/error.h"
@@ -90,6 +92,36 @@ std::string same_layout_with(const std::string& plan, const std::string& choice)
   return command.empty() ? "" : "the same layout with it: " + command + "; ";
 }
 
+// "simulate plan.json --num-microbatches 32": so many are a batch of their own.
+void refuse_micro_batches(const std::string& plan, const GivenOption& option) {
+  constexpr std::size_t kMostDigits = 6;
+  if (key_called(plain_name(option)) != "M" || !is_digits(option.value) ||
+      option.value.size() > kMostDigits) {
+    return;
+  }
+  const PlanMade made = plan_made(plan);
+  std::int64_t samples = std::stoll(option.value);
+  std::istringstream pairs(made.layout);
+  std::string layout;
+  for (std::string pair; pairs >> pair;) {
+    if (pair.starts_with("gbs=")) continue;
+    layout += pair + ' ';
+    for (const std::string_view key : {"DP=", "mbs="}) {
+      const std::string value = pair.substr(std::min(key.size(), pair.size()));
+      if (pair.starts_with(key) && is_digits(value) && value.size() <= kMostDigits)
+        samples *= std::stoll(value);
+    }
+  }
+  if (layout.empty()) return;
+  const std::string command =
+      command_for_its_model("predict", {plan, "--layout", layout.substr(0, layout.size() - 1),
+                                        "--global-batch", std::to_string(samples)});
+  if (command.empty()) return;
+  throw_bad_input(fmt::format(
+      "unknown option '{}'\nhelp: {} micro-batches of this layout are a batch of {}: {}",
+      option.name, option.value, samples, command));
+}
+
 void refuse_choice(const OptionTable& table, const Arguments& words, const std::string& plan,
                    const GivenOption& option) {
   const std::string choice = choice_in(option);
@@ -137,6 +169,7 @@ void refuse_asked_of_plan(const OptionTable& table, const Arguments& words) {
   for (const GivenOption& option : given_words(table, words).options) {
     if (option.value.empty() || row_named(table, option.name) != nullptr) continue;
     refuse_choice(table, words, plans.front(), option);
+    refuse_micro_batches(plans.front(), option);
     refuse_question(words, option);
     refuse_drawing(table, words, plans.front(), option);
   }
