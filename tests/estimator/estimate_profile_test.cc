@@ -311,7 +311,7 @@ TEST_CASE("a profile says how PyTorch's ranks that divide sequences send") {
 
 TEST_CASE("what cannot be estimated is refused with a remedy") {
   CHECK(refusal({"", Arithmetic::kFloat16, 1024, {}, 1}, "gpt2") ==
-        "the datasheet of round has no rate for float16\nhelp: --precision bfloat16");
+        "the datasheet of round has no rate for float16\nhelp: write --precision bfloat16");
   CHECK(refusal({"", Arithmetic::kBFloat16, 2048, {}, 1}, "gpt2")
             .starts_with("GPT-2: a sequence of 2048 tokens, but the model has 1024 learned"));
   CHECK(refusal({"", Arithmetic::kBFloat16, 0, {}, 1}, "llama-3-8b")
