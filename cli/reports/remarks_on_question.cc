@@ -130,12 +130,10 @@ std::string remark_of_uneven_plan(const SearchRequest& request, const Plan& plan
 std::string remark_of_idle_gpus(const SearchRequest& request, const Plan& plan) {
   // A book's pages and ranges of GPUs are for fewer on purpose.
   const bool is_one_size = request.sizes.empty() && request.gpus > plan.devices();
-  const std::int64_t samples = std::int64_t{plan.data} * plan.micro_batch_size;
-  if (!is_one_size || samples < plan.global_batch) return "";
+  if (!is_one_size || plan.data < plan.global_batch) return "";
   return fmt::format(
-      "note: {} of {} GPUs are used, since a batch of {} has a sample for each of {} replicas and "
-      "no "
-      "more: a larger --global-batch, or other pins, use more\n",
+      "note: {} of {} GPUs are used, since a batch of {} has a sample for each of {} replicas "
+      "and no more: a larger --global-batch, or other pins, use more\n",
       plan.devices(), request.gpus, plan.global_batch, plan.data);
 }
 

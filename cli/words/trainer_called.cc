@@ -41,8 +41,7 @@ struct Remark {
 };
 constexpr std::string_view kNoSchedules =
     "it has no pipeline schedules: it starts FSDP or DeepSpeed. {} deepspeed is the latter; FSDP "
-    "is a "
-    "plan --sharding fsdp --pp 1 --tp 1 without that option, or {} torchtitan";
+    "is a plan --sharding fsdp --pp 1 --tp 1 without that option, or {} torchtitan";
 constexpr std::array kRemarks{
     Remark{{"nemo", "megatron-bridge", "bridge"},
            "NeMo and Megatron-Bridge run Megatron-LM's core: plan --for megatron, then export --to "

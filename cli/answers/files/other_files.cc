@@ -143,11 +143,10 @@ void refuse_no_job(const std::string& verb, const Arguments& arguments) {
       "{}: this is {}, and a job file belongs here\nhelp: a job file (penstock.job/1) names a book "
       "of plans, the data and folders, data/jobs/two_machines.json is one to copy; penstock plan "
       "{} --cluster cluster.json --gpus 8..64 --global-batch 512 --for penstock -o book.json "
-      "writes "
-      "a book, of a model that penstock profile measured; then penstock {} job.json, whose manager "
-      "keeps penstock's own train running when GPUs come and go; for another trainer penstock "
-      "morph "
-      "--book book.json --trace trace.csv says when to change the plan{}{}",
+      "writes a book, of a model that penstock profile measured; then penstock {} job.json, whose "
+      "manager "
+      "keeps penstock's own train running when GPUs come and go; for another trainer "
+      "penstock morph --book book.json --trace trace.csv says when to change the plan{}{}",
       arguments.front(), what, profile, verb == "tell" ? "manage" : verb,
       hosts.empty() ? "" : "\nhelp: ", hosts));
 }

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -112,7 +113,7 @@ std::optional<CountsMeant> hybrid_meant(const Arguments& arguments, const Asked&
   }
   if (groups.shard < 2) return {};
   const std::string sharding = fmt::format("fsdp:{}", groups.shard);
-  const std::string pin = fmt::format("DP={}", groups.shard * groups.replicate);
+  const std::string pin = fmt::format("DP={}", std::int64_t{groups.shard} * groups.replicate);
   return CountsMeant{
       groups.names,
       {"--sharding", sharding, "--pin", pin},

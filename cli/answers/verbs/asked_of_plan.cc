@@ -135,8 +135,7 @@ void refuse_choice(const OptionTable& table, const Arguments& words, const std::
   }
   throw_bad_input(
       fmt::format("unknown option '{}'\nhelp: a plan has its own choices; {}with the best plan "
-                  "that has this one "
-                  "it is compared by {}",
+                  "that has this one it is compared by {}",
                   option.name, same_layout_with(plan, choice), command));
 }
 
