@@ -43,6 +43,16 @@ void set_network(DeviceSheet& device, NodeNetwork network) {
   device.network = std::move(network);
 }
 
+void set_node_size(DeviceSheet& device, int devices) {
+  if (device.host) {
+    NodeHost& host = *device.host;
+    host.memory = {host.memory.count / device.node.devices * devices};
+    host.devices_per_link = std::min(host.devices_per_link, devices);
+  }
+  device.node.devices = devices;
+  device.node.is_asked = true;
+}
+
 double bandwidth_between_nodes(const DeviceSheet& device) {
   return device.network ? device.network->bandwidth.value : kBetweenNodes;
 }

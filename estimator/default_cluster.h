@@ -13,6 +13,10 @@ namespace penstock {
 // Takes the place of the datasheet's network; its source is that somebody asked for it.
 void set_network(DeviceSheet& device, NodeNetwork network);
 
+// Nodes of so many devices, in place of the datasheet's: of smaller ones the host's memory is as
+// much per device, and no more of them share a link to it than are there.
+void set_node_size(DeviceSheet& device, int devices);
+
 // One device's part of the network cards; an assumption where the datasheet has none.
 double bandwidth_between_nodes(const DeviceSheet& device);
 

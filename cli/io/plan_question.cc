@@ -14,10 +14,10 @@
 
 #include "cli/io/device_names.h"
 #include "cli/io/files.h"
+#include "cli/options/assumed_machine.h"
 #include "cli/options/estimate_options.h"
 #include "cli/options/memory_limit.h"
 #include "cli/options/model_input.h"
-#include "cli/options/network_rate.h"
 #include "cli/options/question.h"
 #include "cli/reports/known_host.h"
 #include "cli/verbs/verbs.h"
@@ -124,11 +124,9 @@ std::optional<ClusterSpec> assumed_cluster(const DeviceSheet& sheet, const PlanF
 }
 
 // As it was asked for, where the plan says so.
-DeviceSheet with_noted_network(DeviceSheet sheet, const PlanFile& file) {
+DeviceSheet with_noted_nodes(DeviceSheet sheet, const PlanFile& file) {
   const auto settings = settings_with(file.estimate_options);
-  if (settings && settings->network) {
-    set_network(sheet, parse_network("--network", *settings->network));
-  }
+  if (settings) set_nodes(sheet, {settings->gpus_per_node, settings->network});
   return sheet;
 }
 
@@ -352,7 +350,7 @@ PlanQuestion from_estimate(const PlanFile& file, const std::string& path,
   if (known == nullptr) {
     return {"the datasheet of " + file.cluster.device + " is not one that this program has", {}};
   }
-  const DeviceSheet sheet = with_noted_network(*known, file);
+  const DeviceSheet sheet = with_noted_nodes(*known, file);
   again.question.cluster.file = file.cluster_file;
   if (file.cluster_file.path == kAssumedCluster) {
     auto cluster = assumed_cluster(sheet, file);

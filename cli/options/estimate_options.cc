@@ -13,7 +13,8 @@ namespace penstock {
 namespace {
 
 using Member = std::optional<std::string> EstimateSettings::*;
-constexpr std::array<std::pair<const char*, Member>, 11> kOptions{{
+constexpr std::array<std::pair<const char*, Member>, 12> kOptions{{
+    {"gpus-per-node", &EstimateSettings::gpus_per_node},
     {"network", &EstimateSettings::network},
     {"precision", &EstimateSettings::precision},
     {"attention", &EstimateSettings::attention},
@@ -47,6 +48,9 @@ std::vector<EstimateOption> estimate_options_of(const EstimatedModel& estimated,
   const auto add = [&](const char* name, std::string value) {
     options.push_back({name, std::move(value)});
   };
+  if (estimated.device.node.is_asked) {
+    add("gpus-per-node", std::to_string(estimated.device.node.devices));
+  }
   if (estimated.device.network && !estimated.device.network->asked.empty()) {
     add("network", estimated.device.network->asked);
   }

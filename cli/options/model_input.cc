@@ -10,14 +10,13 @@
 
 #include <fmt/format.h>
 
-#include "cli/options/network_rate.h"
+#include "cli/options/assumed_machine.h"
 #include "cli/options/options.h"
 #include "cli/words/device_called.h"
 #include "cli/words/field_words.h"
 #include "cli/words/parse.h"
 #include "estimator/count_encoder_decoder.h"
 #include "estimator/count_operations.h"
-#include "estimator/default_cluster.h"
 #include "estimator/estimate_encoder_decoder.h"
 #include "estimator/shipped_data.h"
 #include "report/json_array.h"
@@ -172,9 +171,7 @@ EstimatedModel estimate_model(const Loaded<Json>& config, const EstimateSettings
   } else {
     estimated.device = sheet_of(required(settings.device, "--device", "--device h100-sxm"));
     request.device = estimated.device.name;
-    if (settings.network) {
-      set_network(estimated.device, parse_network("--network", *settings.network));
-    }
+    set_nodes(estimated.device, {settings.gpus_per_node, settings.network});
   }
   const int node =
       settings.cluster != nullptr ? largest_node(*settings.cluster) : estimated.device.node.devices;

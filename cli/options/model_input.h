@@ -15,8 +15,8 @@ namespace penstock {
 inline constexpr int kMostOptimizerBytes = 64;  // of a parameter, that can be asked for
 
 struct EstimateSettings {
-  std::optional<std::string> device;   // a name, or the path of a penstock.device/1 file
-  std::optional<std::string> network;  // --network, where the cluster is assumed
+  std::optional<std::string> device;  // a name, or the path of a penstock.device/1 file
+  std::optional<std::string> gpus_per_node, network;  // of nodes that are assumed
   std::optional<std::string> precision, attention, gradients, sequence_length;
   int gpus = 1;                         // T is at most this
   std::vector<int> context_degrees{1};  // C

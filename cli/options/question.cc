@@ -211,6 +211,7 @@ void use_estimate(Question& question, const SearchOptions& options, const Loaded
   refuse_pairs(options, config);
   EstimateSettings settings;
   settings.device = options.device;
+  settings.gpus_per_node = options.gpus_per_node;
   settings.network = options.network;
   settings.precision = options.precision;
   settings.attention = options.attention;
@@ -375,6 +376,9 @@ void require_inputs(const SearchOptions& options) { static_cast<void>(load_input
 
 Question question_of(const SearchOptions& options) {
   Question question;
+  if (options.gpus_per_node && options.cluster) {
+    refuse_nodes_of_cluster(*options.gpus_per_node, *options.cluster);
+  }
   if (options.network && options.cluster) {
     refuse_network_of_cluster(*options.network, *options.cluster);
   }

@@ -2,6 +2,7 @@
 // with the files at hand. Verbs that share a part (model, machine, estimate) declare that part.
 #include "cli/options/search_options.h"
 
+#include "cli/options/assumed_machine.h"
 #include "cli/options/model_input.h"
 #include "cli/options/network_rate.h"
 #include "cli/words/sharding_called.h"
@@ -30,6 +31,7 @@ std::optional<std::string>* read_option(SearchOptions& options, const std::strin
   if (key == "gpus") return &options.gpus;
   if (key == "global-batch") return &options.global_batch;
   if (key == "device") return &options.device;
+  if (key == "gpus-per-node") return &options.gpus_per_node;
   if (key == "network") return &options.network;
   return nullptr;
 }
@@ -148,6 +150,7 @@ void SearchOptions::declare_machine(Options& options) {
                  "with a config.json: the GPU (h100-sxm, a100-80gb, ..., or the path of a "
                  "penstock.device/1 file); else: a device type of the cluster",
                  device);
+  options.option("--gpus-per-node", "N", kGpusPerNodeHelp, gpus_per_node);
   options.option("--network", "RATE", kNetworkHelp, network);
   declare_context_kind(options);
   declare_memory(options);
@@ -167,6 +170,7 @@ void SearchOptions::declare_layouts(Options& options) {
                  "with a config.json: the GPU (h100-sxm, a100-80gb, ..., or the path of a "
                  "penstock.device/1 file); else: a device type of the cluster",
                  device);
+  options.option("--gpus-per-node", "N", kGpusPerNodeHelp, gpus_per_node);
   options.option("--network", "RATE", kNetworkHelp, network);
   options.heading("What is fixed; everything else is searched");
   options.repeated(
@@ -258,6 +262,7 @@ void SearchOptions::declare(Options& options) {
       "with a config.json: the GPU (h100-sxm, a100-80gb, ..., or the path of a penstock.device/1 "
       "file); else: only this device type of the cluster",
       device);
+  options.option("--gpus-per-node", "N", kGpusPerNodeHelp, gpus_per_node);
   options.option("--network", "RATE", kNetworkHelp, network);
   options.option(
       "--placement", "NAME",
@@ -287,22 +292,11 @@ bool set(SearchOptions& options, const std::string& key, const std::string& valu
 }
 
 const std::vector<std::string>& readable_keys() {
-  static const std::vector<std::string> keys{"profile",
-                                             "cluster",
-                                             "network",
-                                             "precision",
-                                             "attention",
-                                             "gradients",
-                                             "sequence-length",
-                                             "expert-imbalance",
-                                             "expert-dispatch",
-                                             "kernels",
-                                             "loss",
-                                             "optimizer-bytes",
-                                             "fsdp-prefetch",
-                                             "sequence-parallelism",
-                                             "executor",
-                                             "for"};
+  static const std::vector<std::string> keys{
+      "profile",   "cluster",   "gpus-per-node",   "network",          "precision",
+      "attention", "gradients", "sequence-length", "expert-imbalance", "expert-dispatch",
+      "kernels",   "loss",      "optimizer-bytes", "fsdp-prefetch",    "sequence-parallelism",
+      "executor",  "for"};
   return keys;
 }
 

@@ -16,9 +16,10 @@ struct SearchOptions {
   TypedCommand command;
   std::string profile;
   std::optional<std::string> cluster, precision, attention, gradients, gpus, global_batch,
-      global_batch_tokens, sequence_length, recompute, zero1, sharding, device, network, placement,
-      context_kind, expert_imbalance, expert_dispatch, kernels, loss, optimizer_bytes,
-      fsdp_prefetch, sequence_parallelism, trainer, memory_limit, reserve_gib, top, threads, budget;
+      global_batch_tokens, sequence_length, recompute, zero1, sharding, device, network,
+      gpus_per_node, placement, context_kind, expert_imbalance, expert_dispatch, kernels, loss,
+      optimizer_bytes, fsdp_prefetch, sequence_parallelism, trainer, memory_limit, reserve_gib, top,
+      threads, budget;
   std::vector<std::string> pins, schedules, measured;
   std::string layout_asked;  // of which a measured time without a layout is; set by `predict`
   // Further device types to estimate for, and for which C and EP (empty: those of a search), set by

@@ -43,7 +43,7 @@ constexpr const char* kExamples =
 )";
 
 struct Given {
-  std::optional<std::string> device, gpus, network, output, cluster_output;
+  std::optional<std::string> device, gpus, gpus_per_node, network, output, cluster_output;
   TableFormatOptions format;
 };
 
@@ -84,6 +84,7 @@ void refuse_without_device(const Given& given) {
   refuse(given.output.has_value(), "-o", "my-h100.json");
   refuse(given.cluster_output.has_value(), "--cluster-out", "cluster.json");
   refuse(given.gpus.has_value(), "--gpus", "128");
+  refuse(given.gpus_per_node.has_value(), "--gpus-per-node", "4");
   refuse(given.network.has_value(), "--network", "200Gb/s");
 }
 
@@ -187,7 +188,7 @@ Json json_of(const std::vector<CountedSheet>& devices, const ClusterSpec& cluste
 Answer of_device(const Given& given, Screen screen) {
   refuse_unwritten(given);
   const std::vector<CountedSheet> devices =
-      devices_counted(*given.device, given.gpus, given.network);
+      devices_counted(*given.device, given.gpus, {given.gpus_per_node, given.network});
   std::vector<DeviceSheet> sheets;
   sheets.reserve(devices.size());
   for (const CountedSheet& each : devices) sheets.push_back(each.device);
@@ -238,6 +239,8 @@ Answer run_devices(const Arguments& arguments, Screen screen) {
                             "several device types; default: list all",
                             given.device);
   options.option("--gpus", "N", "number of GPUs of the cluster; default: one node", given.gpus);
+  options.option("--gpus-per-node", "N",
+                 "in place of the datasheet's nodes: how many GPUs each has", given.gpus_per_node);
   options.option("--network", "RATE",
                  "in place of the datasheet's network between nodes: what one GPU has of it in "
                  "each direction (200Gb/s, 25GB/s), or all GPUs of a node (800Gb/s/node)",

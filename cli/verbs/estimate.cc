@@ -44,8 +44,8 @@ constexpr const char* kExamples =
 
 struct Given {
   std::string file;
-  std::optional<std::string> device, network, gpus, sequence_length, precision, attention,
-      gradients, output, cluster_output;
+  std::optional<std::string> device, gpus_per_node, network, gpus, sequence_length, precision,
+      attention, gradients, output, cluster_output;
   TableFormatOptions format;
   bool fit = false;
 };
@@ -152,6 +152,7 @@ Answer estimate(const Given& given, Screen screen) {
   }
   EstimateSettings settings;
   settings.device = given.device;
+  settings.gpus_per_node = given.gpus_per_node;
   settings.network = given.network;
   settings.precision = given.precision;
   settings.attention = given.attention;
@@ -315,6 +316,9 @@ Answer run_estimate(const Arguments& arguments, Screen screen) {
   options.positional("CONFIG", "the model's config.json, as on Hugging Face", given.file);
   options.option("--device", "NAME", "a known device, or the path of a penstock.device/1 file",
                  given.device);
+  options.option("--gpus-per-node", "N",
+                 "GPUs of a node, up to which TP is estimated; default: the datasheet's",
+                 given.gpus_per_node);
   options.option("--network", "RATE",
                  "for --cluster-out: what one GPU has of the network between nodes in each "
                  "direction (200Gb/s, 25GB/s), or all GPUs of a node (800Gb/s/node); default: the "

@@ -38,7 +38,8 @@ constexpr const char* kExamples =
 struct Given {
   std::string from;
   std::vector<std::string> files, matches;
-  std::optional<std::string> cluster, device, gpus, network, output, level, test, region, date;
+  std::optional<std::string> cluster, device, gpus, gpus_per_node, network, output, level, test,
+      region, date;
   bool use_sendrecv = false, spot = false, json = false;
 };
 
@@ -166,6 +167,9 @@ void declare(Options& options, Given& given) {
       "--gpus", "N",
       "of the assumed cluster: its GPUs; default: those that nccl-tests ran on, or one node",
       given.gpus);
+  options.option("--gpus-per-node", "N",
+                 "of the assumed cluster: GPUs of a node; default: the datasheet's",
+                 given.gpus_per_node);
   options.option("--network", "RATE",
                  "of the assumed cluster: what one GPU has of the network between nodes "
                  "(200Gb/s), or all GPUs of a node (800Gb/s/node)",
@@ -213,7 +217,8 @@ void require_one_machine(const Given& given) {
                "keep one of them");
   }
   for (const auto& [option, value] :
-       {std::pair{"--gpus", given.gpus}, std::pair{"--network", given.network}}) {
+       {std::pair{"--gpus", given.gpus}, std::pair{"--gpus-per-node", given.gpus_per_node},
+        std::pair{"--network", given.network}}) {
     if (!value || is_assumed) continue;
     bad_option(option, "it is about the cluster that is assumed of a GPU",
                given.cluster ? "leave it out: --cluster says it"
@@ -298,7 +303,9 @@ Answer run_import(const Arguments& arguments, Screen screen) {
   std::optional<Loaded<ClusterSpec>> cluster;
   if (given.cluster) cluster = load_cluster(*given.cluster);
   if (given.device) {
-    cluster = {assumed_machine(*given.device, gpus_measured(given), given.network), {}};
+    cluster = {
+        assumed_machine(*given.device, gpus_measured(given), {given.gpus_per_node, given.network}),
+        {}};
   }
   Imported imported = tool.import(given, cluster ? &cluster->value : nullptr, screen);
   const bool is_changed = imported.changes && !imported.changes->changes.empty();

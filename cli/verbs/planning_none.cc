@@ -54,7 +54,7 @@ Answer run_estimate(const Arguments&, Screen) { return not_built("estimate"); }
 Answer run_fingerprint(const Arguments&, Screen) { return not_built("fingerprint"); }
 
 ClusterSpec assumed_machine(const std::string&, const std::optional<std::string>&,
-                            const std::optional<std::string>&) {
+                            const NodesAsked&) {
   throw Error(ErrorKind::kMissingResource,
               "--device: what a datasheet assumes is a part of the planner, without which this "
               "penstock was built\nhelp: give --cluster FILE, or reconfigure with "

@@ -35,6 +35,7 @@ struct NodeLink {
   std::string name;            // "nvlink4"
   BytesPerSecond bandwidth{};  // of one device, one direction
   int source = 0;
+  bool is_asked = false;  // somebody said how many devices, in place of the datasheet
   bool operator==(const NodeLink&) const = default;
 };
 

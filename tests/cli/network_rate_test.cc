@@ -9,6 +9,7 @@
 #include "cli/io/plan_question.h"
 #include "cli/options/assumed_machine.h"
 #include "cli/verbs/verbs.h"
+#include "cli/words/device_called.h"
 #include "core/files/format.h"
 #include "core/values/error.h"
 #include "core/values/json_reader.h"
@@ -84,7 +85,8 @@ TEST_CASE("half of the rate doubles the time of the bytes of a transfer between 
   const Bytes bytes{186'000'000};
   const Duration step{30'000};
   const auto time = [&](const char* network) {
-    return point_to_point_time(assumed_machine("h100-sxm", "16", network), 1, bytes, 1) - step;
+    return point_to_point_time(assumed_machine("h100-sxm", "16", {{}, network}), 1, bytes, 1) -
+           step;
   };
   CHECK(time("20GB/s") == Duration{10'000'000});
   CHECK(time("10GB/s") == Duration{20'000'000});
@@ -92,7 +94,7 @@ TEST_CASE("half of the rate doubles the time of the bytes of a transfer between 
 
 // 18.6 GB/s of a node for 4 GPUs that send at once: a quarter each.
 TEST_CASE("what all GPUs of a node share is divided among those that send") {
-  const ClusterSpec cluster = assumed_machine("h100-sxm", "16", "20GB/s/node");
+  const ClusterSpec cluster = assumed_machine("h100-sxm", "16", {{}, "20GB/s/node"});
   const Bytes bytes{186'000'000};
   CHECK(point_to_point_time(cluster, 1, bytes, 1) == Duration{10'030'000});
   CHECK(point_to_point_time(cluster, 1, bytes, 4) == Duration{40'030'000});
@@ -129,6 +131,39 @@ TEST_CASE("an unused network is noted, and one beside a cluster file is refused"
         std::string::npos);
 }
 
+TEST_CASE("nodes may have another number of GPUs than the datasheet's") {
+  const ClusterSpec cluster = assumed_machine("h100-sxm", "16", {"4", {}});
+  CHECK(cluster.name == "4 x 4 h100-sxm (assumed)");
+  CHECK(cluster.levels.front().devices == 4);
+  const TemporaryFolder folder;
+  const std::string path = folder / "plan.json";
+  Arguments by_nodes = kPlan;
+  by_nodes[4] = "--nodes";
+  by_nodes[5] = "4";
+  CHECK(run_penstock(with(by_nodes, {"--gpus-per-node", "4", "-o", path})).exit == 0);
+  const Loaded<PlanFile> plan = load_plan(path);
+  CHECK(plan.value.cluster.name == cluster.name);
+  const PlanQuestion again = question_of(plan.value, path);
+  CHECK(again.why_not == "");
+  CHECK(again.question.estimated->request.most_tensor_degree == 4);
+  CHECK(tests::message_of([] {
+          static_cast<void>(assumed_machine("h100-sxm", "16", {"gpu:h100:4", {}}));
+        }).find("--device h100 --gpus-per-node 4") != std::string::npos);
+}
+
+// Each GPU of an A100's node has an eighth of its host's memory, and shares its link with another.
+TEST_CASE("the host of a smaller node is smaller") {
+  const auto host_with = [](const char* gpus) {
+    DeviceSheet sheet = sheet_of("a100-sxm-80gb");
+    set_nodes(sheet, {gpus, {}});
+    return *sheet.host;
+  };
+  const NodeHost whole = host_with("8");
+  CHECK(host_with("4").memory.count * 2 == whole.memory.count);
+  CHECK(whole.devices_per_link == 2);
+  CHECK(host_with("1").devices_per_link == 1);
+}
+
 TEST_CASE("a comparison varies the network") {
   Arguments compare = kPlan;
   compare[0] = "compare";
@@ -138,8 +173,7 @@ TEST_CASE("a comparison varies the network") {
 }
 
 TEST_CASE("nodes of several device types have the links of each") {
-  const ClusterSpec cluster =
-      assumed_machine("a100-sxm-80gb:32,h100-sxm:16", std::nullopt, std::nullopt);
+  const ClusterSpec cluster = assumed_machine("a100-sxm-80gb:32,h100-sxm:16", std::nullopt, {});
   CHECK(device_count(cluster) == 48);
   REQUIRE(cluster.levels.size() == 2);
   REQUIRE(cluster.levels[0].of_types.size() == 1);

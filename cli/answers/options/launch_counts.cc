@@ -16,6 +16,7 @@
 #include "cli/answers/options/fsdp_flags.h"
 #include "cli/answers/options/gpu_bounds.h"
 #include "cli/answers/options/unread_options.h"
+#include "cli/words/device_facts.h"
 #include "cli/words/field_words.h"
 #include "cli/words/is_like_gpu.h"
 #include "cli/words/option_spellings.h"
@@ -266,6 +267,7 @@ class Counts {
       out.push_back({of_node, {}, help});
       return;
     }
+    if (of_node.empty() && knows_nodes()) return;
     const bool is_lone_task = per_node_.size() == 1 && per_node_[0].rank == 1 && *per_node == 1;
     if (is_lone_task || *nodes * *per_node > kMost) return;
     std::vector<std::string> names;
@@ -273,6 +275,12 @@ class Counts {
     names.insert(names.end(), of_node.begin(), of_node.end());
     const bool has_own = of_node.size() < per_node_.size();
     out.push_back(of_nodes(names, *nodes, *per_node, has_own));
+  }
+
+  // "--nodes 4", where the verb counts whole nodes itself.
+  [[nodiscard]] bool knows_nodes() const {
+    return std::all_of(nodes_.begin(), nodes_.end(),
+                       [&](const Count& count) { return asked_.has(count.name); });
   }
 
   // "--gres gpu:h100:8" alone: Slurm takes one node where no number of them is said.
@@ -294,49 +302,43 @@ class Counts {
     out.push_back(std::move(meant));
   }
 
-  [[nodiscard]] std::string device_typed() const {
+  // GPUs of a node of the device that was typed.
+  [[nodiscard]] int usual_size() const {
     const auto device = std::find_if(typed_.begin(), typed_.end(), [](const auto& each) {
       return each.first == "--device" && !each.second.empty();
     });
-    return device == typed_.end() ? "NAME" : device->second;
+    return device_facts(device == typed_.end() ? device_of_node_ : device->second).per_node;
   }
 
   [[nodiscard]] CountsMeant of_nodes(const std::vector<std::string>& names, std::int64_t nodes,
                                      std::int64_t per_node, bool has_own) const {
     const std::int64_t gpus = nodes * per_node;
-    constexpr std::int64_t kUsual = 8;
-    const std::string other =
-        per_node == kUsual || has_own || has_cluster_ || !asked_.has("--cluster")
-            ? ""
-            : fmt::format(
-                  "; nodes of {} are assumed: penstock devices {} -o my.json, with "
-                  "\"devices\": {} in its \"node\", and --device my.json plans for others, "
-                  "and so does a cluster file",
-                  kUsual, device_typed(), per_node);
-    const std::string product = fmt::format("{} x {}", count_of(nodes, "node"), per_node);
-    if (!gpus_ && !device_of_node_.empty() && asked_.has("--device") && !has_device_ &&
-        !has_cluster_) {
-      return {names,
-              {"--device", device_of_node_, "--gpus", std::to_string(gpus)},
-              fmt::format("write --device {} --gpus {}, the GPUs of all nodes ({}){}",
-                          device_of_node_, gpus, product, other)};
+    Arguments size;  // of a node, where it is not the datasheet's
+    if (!has_own && !has_cluster_ && asked_.has("--gpus-per-node") && per_node != usual_size()) {
+      size = {"--gpus-per-node", std::to_string(per_node)};
     }
+    const std::string other = size.empty() ? "" : " " + joined(size, " ");
+    const std::string product = fmt::format("{} x {}", count_of(nodes, "node"), per_node);
     if (!gpus_) {
-      return {names,
-              {"--gpus", std::to_string(gpus)},
-              fmt::format("write --gpus {}, the GPUs of all nodes ({}){}", gpus, product, other)};
+      Arguments words{"--gpus", std::to_string(gpus)};
+      words.insert(words.end(), size.begin(), size.end());
+      const bool names_device =
+          !device_of_node_.empty() && asked_.has("--device") && !has_device_ && !has_cluster_;
+      if (names_device) words.insert(words.begin(), {"--device", device_of_node_});
+      return {names, words,
+              fmt::format("write {}, the GPUs of all nodes ({})", joined(words, " "), product)};
     }
     if (*gpus_ == gpus) {
-      return {names,
-              {},
+      return {names, size,
               fmt::format("leave {} out: --gpus {} counts the GPUs of all nodes{}",
-                          names.size() > 1 ? "them" : "it", gpus, other)};
+                          names.size() > 1 ? "them" : "it", gpus,
+                          other.empty() ? "" : ", and" + other + " says how large they are")};
     }
     return {names,
             {},
-            fmt::format("--gpus counts the GPUs of all nodes, {} are {}: write --gpus {} "
-                        "alone, or --gpus {} alone{}",
-                        product, gpus, gpus, *gpus_, other)};
+            fmt::format("--gpus counts the GPUs of all nodes, {} are {}: write --gpus {}{} "
+                        "alone, or --gpus {}{} alone",
+                        product, gpus, gpus, other, *gpus_, other)};
   }
 
   // Slurm's tasks, of which trainers start one for a GPU.

@@ -94,6 +94,10 @@ constexpr std::array kOnSearches{
     Remark{{"schedule"},
            "a plan has its own; ask with penstock explain PLAN --why-not schedule=1f1b why it is "
            "not another"},
+    Remark{{"nodes", "num-nodes", "nnodes", "n-nodes", "nproc-per-node"},
+           "one number stands for the GPUs of all nodes: --gpus 64 for 8 nodes of 8 (as the "
+           "device's datasheet has them; other nodes: --gpus-per-node 4)",
+           "--gpus-per-node"},
     Remark{{"nodes", "num-nodes", "nnodes", "n-nodes", "gpus-per-node", "nproc-per-node"},
            "one number stands for the GPUs of all nodes: --gpus 64 for 8 nodes of 8 (as the "
            "device's datasheet has them; other nodes: --cluster FILE)",
