@@ -68,8 +68,10 @@ constexpr const char* kHowToRuns =
     "penstock validate plan.json RUN --add-to runs.json writes it; docs/file_formats.md has its "
     "keys";
 constexpr const char* kHowToJob =
-    "a job file (penstock.job/1) names a book, the data and folders: data/jobs/two_machines.json "
-    "is one to copy, docs/file_formats.md has its keys";
+    "a job file (penstock.job/1) names a book, the data and folders: {\"format\": "
+    "\"penstock.job/1\", \"book\": \"book.json\", \"steps\": 1000, \"train\": [\"--data\", "
+    "\"corpus.txt\"], \"checkpoints\": \"checkpoints\", \"run_folder\": \"run\"}; "
+    "docs/file_formats.md has the other keys";
 
 std::string_view words_for(std::string_view format) {
   for (const Kind& kind : kKinds) {

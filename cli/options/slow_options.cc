@@ -118,8 +118,26 @@ Factor factor_of(const Said& said) {
 
 int rank_of(const std::string& text) { return parse_int(kOption, text, 0); }
 
+// "3" alone is the GPU of a job, as likely as not, where the plan has so many.
+std::string help_for_bare(const Said& said, const Plan* plan) {
+  const bool has_key = said.text.find('=') != std::string::npos || !is_number(said.text);
+  const bool may_be_gpu = plan != nullptr && !plan->has_unequal_replicas() && !has_key &&
+                          rank_of(said.place) < plan->devices();
+  const std::string as_typed =
+      fmt::format("--slow {}={}:1.3 for 1.3 times as long", said.key, said.place);
+  if (!may_be_gpu) return "write " + as_typed;
+  const std::string gpu =
+      fmt::format("--slow gpu={}:1.3 for GPU {} of the job", said.place, said.place);
+  if (rank_of(said.place) >= plan->pipeline)
+    return fmt::format("write {}, which takes 1.3 times as long", gpu);
+  return fmt::format(
+      "write {}, which takes 1.3 times as long, or --slow rank={}:1.3 for that rank of every "
+      "pipeline",
+      gpu, said.place);
+}
+
 // A part and its factor may stand in options of their own: --slow-gpu 17 --slowdown 30%.
-std::vector<Said> with_factors(const std::vector<std::string>& texts) {
+std::vector<Said> with_factors(const std::vector<std::string>& texts, const Plan* plan) {
   std::vector<Said> parts;
   std::string factor;
   for (const std::string& text : texts) {
@@ -144,7 +162,7 @@ std::vector<Said> with_factors(const std::vector<std::string>& texts) {
     if (!said.factor.empty() || said.text.find(':') != std::string::npos) continue;
     if (said.key != "link" && !is_number(said.place)) malformed(said.text);
     bad_option(kOption, fmt::format("'{}' does not say how slow", said.text),
-               fmt::format("write --slow {}={}:1.3 for 1.3 times as long", said.key, said.place));
+               help_for_bare(said, plan));
   }
   return parts;
 }
@@ -243,7 +261,7 @@ void refuse_last_named_twice(const Said& said, const Scenario& scenario) {
 
 Scenario scenario_of(const std::vector<std::string>& texts, const Plan* plan, int node_size) {
   Scenario scenario;
-  for (const Said& said : with_factors(texts)) {
+  for (const Said& said : with_factors(texts, plan)) {
     add(said, plan, node_size, scenario);
     refuse_last_named_twice(said, scenario);
   }
@@ -275,7 +293,7 @@ Scenario SlowOptions::scenario(const Plan& plan, int node_size) const {
 
 std::string SlowOptions::gpus_in_words(const Plan& plan, int node_size) const {
   std::string words;
-  for (const Said& said : with_factors(texts)) {
+  for (const Said& said : with_factors(texts, &plan)) {
     if (said.key == "node") {
       std::vector<std::string> ranks;
       for (const int rank : ranks_of_node(said, &plan, std::max(node_size, 1))) {

@@ -237,6 +237,8 @@ class Asking {
   // GPUs that take units of several models need slots for the largest of them and room for what
   // works most, and the host holds all of them; of jobs that keep their GPU it holds one for each.
   void check_spilled() {
+    leave_out_too_large();
+    if (spilled_.empty()) return;
     Bytes slots, working, host, largest;
     for (const SpilledJob& job : spilled_) {
       slots = std::max(slots, job.slots);
@@ -246,15 +248,6 @@ class Asking {
     }
     const SpilledJob& first = spilled_.front();
     const auto jobs = static_cast<std::int64_t>(spilled_.size());
-    const std::int64_t at_once = std::min<std::int64_t>(jobs, gpus_);
-    if (largest * at_once > first.host_memory) {
-      throw_bad_input(fmt::format(
-          "{} spilled at once take {} of {} GiB of the host\nhelp: give --gpus {}, or a cluster "
-          "whose host has more",
-          count_of(at_once, "job"), gib(largest * at_once), gib(first.host_memory),
-          std::max<std::int64_t>(
-              1, first.host_memory.count / std::max<std::int64_t>(1, largest.count))));
-    }
     asked_.notes.push_back(fmt::format("Spilled: {}, {} of {} GiB of a host.",
                                        count_of(jobs, "job"), gib(host), gib(first.host_memory)));
     if (slots + working <= first.capacity && host <= first.host_memory) return;
@@ -269,6 +262,55 @@ class Asking {
            "spilled, on one GPU"});
       model.units.reset();
     }
+  }
+  // The host holds as many jobs at once as there are GPUs. The largest that several GPUs can run
+  // are not spilled where it has no room; where none of them can, nothing is left to do.
+  void leave_out_too_large() {
+    std::vector<std::string> left_out;
+    while (!spilled_.empty()) {
+      const auto largest = std::max_element(
+          spilled_.begin(), spilled_.end(),
+          [](const SpilledJob& a, const SpilledJob& b) { return a.host < b.host; });
+      const std::int64_t at_once =
+          std::min<std::int64_t>(static_cast<std::int64_t>(spilled_.size()), gpus_);
+      if (largest->host * at_once <= largest->host_memory) break;
+      const auto gang = std::max_element(spilled_.begin(), spilled_.end(),
+                                         [this](const SpilledJob& a, const SpilledJob& b) {
+                                           return has_gang(b) && (!has_gang(a) || a.host < b.host);
+                                         });
+      if (!has_gang(*gang)) refuse_spilled(*largest, at_once);
+      left_out.push_back(gang->task.name);
+      remove_spilled(*gang);
+      spilled_.erase(gang);
+    }
+    if (left_out.empty()) return;
+    asked_.notes.push_back(
+        fmt::format("Not spilled, since the host has no room for all of them at once: {}.",
+                    joined(left_out, ", ")));
+  }
+  [[noreturn]] static void refuse_spilled(const SpilledJob& largest, std::int64_t at_once) {
+    throw_bad_input(fmt::format(
+        "{} spilled at once take {} of {} GiB of the host\nhelp: give --gpus {}, or a cluster "
+        "whose host has more",
+        count_of(at_once, "job"), gib(largest.host * at_once), gib(largest.host_memory),
+        std::max<std::int64_t>(
+            1, largest.host_memory.count / std::max<std::int64_t>(1, largest.host.count))));
+  }
+  SharedModel& model_of(const SpilledJob& job) {
+    return *std::find_if(asked_.question.models.begin(), asked_.question.models.end(),
+                         [&job](const SharedModel& model) { return model.name == job.task.name; });
+  }
+  // Whether the job can do without.
+  bool has_gang(const SpilledJob& job) {
+    const std::vector<GangOption>& options = model_of(job).options;
+    return std::any_of(options.begin(), options.end(),
+                       [&job](const GangOption& option) { return option.words != job.words; });
+  }
+  void remove_spilled(const SpilledJob& job) {
+    SharedModel& model = model_of(job);
+    model.units.reset();
+    std::erase_if(model.options,
+                  [&job](const GangOption& option) { return option.words == job.words; });
   }
   // Whether the job file itself has the units.
   bool is_listed(const std::string& name) const {

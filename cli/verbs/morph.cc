@@ -44,7 +44,10 @@ constexpr const char* kExamples =
   penstock morph --book book.json --trace trace.csv --start 40s --notice 120s --storage 4 --json
 )";
 
-constexpr const char* kTraces = "data/availability has recordings of clouds";
+constexpr const char* kTraces =
+    "a recording is CSV: time_s,gpus, a line such as 3600,48 for every change, and the last line "
+    "is "
+    "the end (data/availability has some of clouds)";
 
 // Parcae (NSDI'24) measured 29 to 43 s for a restart of 1 to 32 nodes.
 constexpr const char* kStart = "30s";
@@ -396,8 +399,7 @@ Answer run_morph(const Arguments& arguments, Screen screen) {
   const Loaded<PlanBook> loaded = load_plan_book(path);
   const PlanBook& book = loaded.value;
   if (!book.counts_types()) require_one_device_type(loaded, "a recording");
-  const std::string text = load_text(
-      trace, "a recording says which GPUs there were, and when; data/availability has some");
+  const std::string text = load_text(trace, kTraces);
   const Availability recording =
       with_prices(in_types_of(book, read_availability(text, trace), trace), book, given);
   const GoodputReport report = report_of(book, recording, trace, given);

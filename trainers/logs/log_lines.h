@@ -59,6 +59,12 @@ inline constexpr const char* kSequence = "tokens per sample";
 inline constexpr const char* kPipeline = "pipeline ranks";
 inline constexpr const char* kTensor = "tensor-parallel ranks";
 inline constexpr const char* kWorld = "ranks";
+// Those that no plan is held against.
+inline constexpr const char* kContext = "context-parallel ranks";
+inline constexpr const char* kExperts = "expert-parallel ranks";
+inline constexpr const char* kChunks = "virtual stages per rank";
+inline constexpr const char* kSharded = "sharded optimizer";  // 1 or 0
+inline constexpr const char* kRecompute = "recompute";        // 0 none, 1 selective, 2 full
 
 // Of steps, and of what is counted in a line: sums of it stay inside 64 bits.
 inline constexpr std::int64_t kMostCounted = 1'000'000'000;

@@ -250,7 +250,60 @@ class RunOfLog {
   LoggedRun run_;
 };
 
+std::int64_t fact_of(const LogContents& log, const char* what, std::int64_t otherwise) {
+  const auto fact = log.facts.find(what);
+  return fact == log.facts.end() ? otherwise : fact->second.value;
+}
+
+// Nothing where a number that it needs is missing, or they contradict each other.
+std::optional<Plan> plan_of(const LogContents& log) {
+  constexpr std::int64_t kMost = 1 << 20;
+  for (const char* what : {kBatch, kMicroBatch, kPipeline, kTensor, kWorld}) {
+    const std::int64_t value = fact_of(log, what, 0);
+    if (value < 1 || value > kMost) return {};
+  }
+  const auto number = [&](const char* what) {
+    return static_cast<int>(std::clamp<std::int64_t>(fact_of(log, what, 1), 1, kMost));
+  };
+  Plan plan;
+  plan.pipeline = number(kPipeline);
+  plan.tensor = number(kTensor);
+  plan.context = number(kContext);
+  plan.expert = number(kExperts);
+  plan.chunks = number(kChunks);
+  plan.schedule = plan.chunks > 1 ? "interleaved" : "1f1b";
+  plan.micro_batch_size = number(kMicroBatch);
+  plan.global_batch = number(kBatch);
+  plan.sequence_length = fact_of(log, kSequence, 0) > 0 ? number(kSequence) : 0;
+  plan.zero1 = fact_of(log, kSharded, 0) == 1;
+  const std::int64_t recompute = fact_of(log, kRecompute, 0);
+  plan.recompute = recompute == 2 ? "full" : recompute == 1 ? "selective" : "none";
+  const std::int64_t of_replica = std::int64_t{plan.pipeline} * plan.tensor * plan.context,
+                     ranks = number(kWorld);
+  if (ranks % of_replica != 0) return {};
+  plan.data = static_cast<int>(ranks / of_replica);
+  return plan;
+}
+
 }  // namespace
+
+std::optional<LoggedJob> job_of_log(std::string_view text, const std::string& file) {
+  const TrainerRow* trainer = trainer_of_log(text);
+  if (trainer == nullptr || trainer->log->logs_speed) return {};
+  LogContents log = trainer->log->read(lines_of(text), file);
+  const std::optional<Plan> plan = plan_of(log);
+  if (!plan || log.lines.empty()) return {};
+  PlanFile ran;
+  ran.plan = *plan;
+  std::vector<Duration> times;
+  for (const MeasuredStep& step :
+       RunOfLog(std::move(log), *trainer, file, ran, {}).run().log.steps) {
+    times.push_back(step.step_time);
+  }
+  const auto middle = times.begin() + (std::ssize(times) - 1) / 2;
+  std::nth_element(times.begin(), middle, times.end());
+  return LoggedJob{*plan, *middle};
+}
 
 const TrainerRow* trainer_of_log(std::string_view text) {
   return surest_claim(

@@ -47,4 +47,13 @@ struct LoggedRun {
 LoggedRun run_of_log(std::string_view text, const std::string& file, const PlanFile& plan,
                      const LogOptions& options);
 
+// The layout that ran, as far as the log of Megatron-LM lists its arguments: degrees, batch,
+// sharding of the optimizer, recompute; no cuts.
+struct LoggedJob {
+  Plan plan;
+  Duration step_time;  // the median after the warm-up
+};
+// Nothing where a degree or the batch is missing, or no step counts.
+std::optional<LoggedJob> job_of_log(std::string_view text, const std::string& file);
+
 }  // namespace penstock

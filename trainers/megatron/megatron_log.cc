@@ -144,13 +144,16 @@ class MegatronReader {
 
   // "using world size: 8, ..." and the list of arguments, "  seq_length ............ 2048".
   void add_facts(const TextLine& line) {
-    static constexpr std::array<std::pair<std::string_view, const char*>, 6> kArguments{{
+    static constexpr std::array<std::pair<std::string_view, const char*>, 9> kArguments{{
         {"  global_batch_size ..", kBatch},
         {"  micro_batch_size ..", kMicroBatch},
         {"  seq_length ..", kSequence},
         {"  pipeline_model_parallel_size ..", kPipeline},
         {"  tensor_model_parallel_size ..", kTensor},
         {"  world_size ..", kWorld},
+        {"  context_parallel_size ..", kContext},
+        {"  expert_model_parallel_size ..", kExperts},
+        {"  virtual_pipeline_model_parallel_size ..", kChunks},
     }};
     for (const auto& [label, what] : kArguments) {
       const std::size_t at = line.text.find(label);
@@ -158,8 +161,16 @@ class MegatronReader {
       const std::size_t value = line.text.find_first_not_of('.', at + label.size());
       if (value != std::string::npos) add_fact(what, line, line.text.substr(value), "");
     }
+    if (line.text.find("  use_distributed_optimizer ..") != std::string::npos) {
+      log_.facts[kSharded] = {line.text.ends_with(" True") ? 1 : 0, line.number};
+    }
+    if (line.text.find("  recompute_granularity ..") != std::string::npos) {
+      const bool is_any = !line.text.ends_with(" None");
+      log_.facts[kRecompute] = {is_any ? line.text.ends_with(" full") ? 2 : 1 : 0, line.number};
+    }
     if (line.text.find("using world size:") == std::string::npos) return;
     add_fact(kWorld, line, line.text, "using world size:");
+    add_fact(kContext, line, line.text, "context-parallel size:");
     add_fact(kTensor, line, line.text, "tensor-model-parallel size:");
     add_fact(kPipeline, line, line.text, "pipeline-model-parallel size:");
   }

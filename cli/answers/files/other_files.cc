@@ -126,31 +126,6 @@ void refuse_named_plan(const std::string& verb, const Arguments& arguments) {
                   arguments.front(), whole_command(verb, words)));
 }
 
-// "manage plan.json --spot": what belongs there is told before its options are.
-void refuse_no_job(const std::string& verb, const Arguments& arguments) {
-  if (verb != "manage" && verb != "status" && verb != "tell") return;
-  const FileRole role = role_of(arguments.front());
-  const std::string_view what = role == FileRole::kPlan      ? "a plan"
-                                : role == FileRole::kModel   ? "a model's config.json"
-                                : role == FileRole::kProfile ? "a profile"
-                                : role == FileRole::kCluster ? "a cluster"
-                                                             : "";
-  if (what.empty()) return;
-  const std::string hosts = help_for_hosts(arguments, "job.json");
-  const std::string profile =
-      role == FileRole::kProfile ? arguments.front() : std::string("profile.json");
-  throw_bad_input(fmt::format(
-      "{}: this is {}, and a job file belongs here\nhelp: a job file (penstock.job/1) names a book "
-      "of plans, the data and folders, data/jobs/two_machines.json is one to copy; penstock plan "
-      "{} --cluster cluster.json --gpus 8..64 --global-batch 512 --for penstock -o book.json "
-      "writes a book, of a model that penstock profile measured; then penstock {} job.json, whose "
-      "manager "
-      "keeps penstock's own train running when GPUs come and go; for another trainer "
-      "penstock morph --book book.json --trace trace.csv says when to change the plan{}{}",
-      arguments.front(), what, profile, verb == "tell" ? "manage" : verb,
-      hosts.empty() ? "" : "\nhelp: ", hosts));
-}
-
 }  // namespace
 
 void refuse_other_file(const std::string& usage, const Arguments& arguments) {

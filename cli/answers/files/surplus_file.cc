@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "cli/answers/commands/whole_command.h"
+#include "cli/answers/files/job_file.h"
 #include "cli/answers/files/second_model.h"
 #include "cli/answers/files/typed_files.h"
 #include "cli/io/file_kinds.h"
@@ -295,9 +296,9 @@ std::string help_for_subcommand(const SurplusWord& surplus) {
   if (surplus.usage.starts_with("manage ") && role_of(surplus.word) == FileRole::kPlan) {
     return fmt::format(
         "leave '{}' out; a job file (penstock.job/1) belongs here, which names a book of plans: "
-        "penstock manage job.json; data/jobs/two_machines.json is one to copy, and penstock plan "
-        "... --gpus 8..64 -o book.json writes a book",
-        own[0]);
+        "penstock manage job.json, with job.json: {}; penstock plan ... --gpus 8..64 -o book.json "
+        "writes a book",
+        own[0], kLeastJobFile);
   }
   return fmt::format("leave '{}' out: {}", own[0],
                      command_of(surplus.verb(), Arguments(own.begin() + 1, own.end())));

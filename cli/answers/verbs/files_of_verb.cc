@@ -10,6 +10,8 @@
 #include "cli/answers/commands/layout_as_pins.h"
 #include "cli/answers/commands/plain_name.h"
 #include "cli/answers/commands/whole_command.h"
+#include "cli/answers/files/job_file.h"
+#include "cli/answers/files/layout_in_file.h"
 #include "cli/answers/files/typed_files.h"
 #include "cli/answers/verbs/able_verbs.h"
 #include "cli/answers/verbs/trainer_asked.h"
@@ -174,16 +176,22 @@ std::string help_for_jobs_of_models(const std::string& model, const TypedFiles& 
 std::string help_for_managed_model(const TypedFiles& files) {
   const std::string model = files.models.empty() ? "config.json" : files.models[0];
   return fmt::format(
-      "a job file names a book of plans: {} writes one, data/jobs/two_machines.json is a job file "
-      "to copy; then penstock manage job.json",
-      whole_command("plan", {model, "--gpus", "8..64", "-o", "book.json"}));
+      "a job file names a book of plans: {} writes one; job.json: {}; then penstock manage "
+      "job.json",
+      whole_command("plan", {model, "--gpus", "8..64", "-o", "book.json"}), kLeastJobFile);
 }
 
 std::string help_for_model_verb(std::string_view verb, const TypedFiles& files,
                                 const Arguments& arguments) {
   const auto with_model = [&] {
-    return fmt::format("{} takes the model, described by its config.json: {}", verb,
-                       whole_command(verb, with_taken(verb, {"config.json"}, arguments)));
+    Arguments words = with_taken(verb, {"config.json"}, arguments);
+    const auto ran = files.scripts.empty() || value_of(words, {"--layout"})
+                         ? std::nullopt
+                         : layout_in_script(files.scripts[0]);
+    const bool is_predicted = ran && verb == "predict";
+    if (is_predicted) words.insert(words.end(), {"--layout", ran->layout});
+    return fmt::format("{} takes the model, described by its config.json{}: {}", verb,
+                       is_predicted ? ", and the script's layout" : "", whole_command(verb, words));
   };
   if (!files.scripts.empty()) {
     return help_for_script(verb, files.scripts[0], arguments) + "; " + with_model();

@@ -8,7 +8,9 @@
 #include "cli/answers/commands/given_options.h"
 #include "cli/answers/commands/plain_name.h"
 #include "cli/answers/commands/whole_command.h"
+#include "cli/answers/files/job_file.h"
 #include "cli/answers/files/typed_files.h"
+#include "cli/answers/verbs/plan_made.h"
 #include "cli/io/shell_word.h"
 #include "cli/words/is_among.h"
 #include "cli/words/is_digits.h"
@@ -113,7 +115,75 @@ void refuse_number_of_job(const std::string& verb, const GivenWords& given) {
                   number, verb, command_of(verb, {kJob}), number));
 }
 
+// "1:4", "1-4", "1..4" and "4" as "1..4"; empty of other texts.
+std::string range_of(const std::string& value) {
+  const std::size_t mark = value.find_first_not_of("0123456789");
+  if (value.empty() || mark == 0) return "";
+  if (mark == std::string::npos) return value == "1" ? value : "1.." + value;
+  const std::size_t next = value.find_first_of("0123456789", mark);
+  if (next == std::string::npos || !is_digits(value.substr(next))) return "";
+  return value.substr(0, mark) + ".." + value.substr(next);
+}
+
+// What the book is to plan for: of "--nnodes 1:4" the nodes, of "--min-gpus 8 --max-gpus 64" the
+// GPUs.
+std::string numbers_of_book(const Arguments& words) {
+  std::string least, most;
+  const char* option = "--gpus";
+  for (const GivenOption& given : given_words({}, words).options) {
+    const std::string plain = plain_name(given);
+    const bool are_nodes = plain.find("node") != std::string::npos;
+    if (!are_nodes && plain.find("gpu") == std::string::npos &&
+        plain.find("world-size") == std::string::npos) {
+      continue;
+    }
+    const std::string range = range_of(given.value);
+    if (range.empty()) continue;
+    option = are_nodes ? "--nodes" : "--gpus";
+    if (plain.find("min") != std::string::npos) {
+      least = given.value;
+    } else if (plain.find("max") != std::string::npos) {
+      most = given.value;
+    } else {
+      return fmt::format("{} {}", option, range);
+    }
+  }
+  if (most.empty()) return "--gpus 8..64";
+  return fmt::format("{} {}..{}", option, least.empty() ? "1" : least, most);
+}
+
 }  // namespace
+
+void refuse_no_job(const std::string& verb, const Arguments& arguments) {
+  if (!is_among({"manage", "status", "tell"}, verb)) return;
+  const FileRole role = role_of(arguments.front());
+  const std::string_view what = role == FileRole::kPlan      ? "a plan"
+                                : role == FileRole::kModel   ? "a model's config.json"
+                                : role == FileRole::kProfile ? "a profile"
+                                : role == FileRole::kCluster ? "a cluster"
+                                : role == FileRole::kScript  ? "a script"
+                                                             : "";
+  if (what.empty()) return;
+  const std::string hosts = help_for_hosts(arguments, kJob);
+  const PlanMade made = role == FileRole::kPlan ? plan_made(arguments.front()) : PlanMade{};
+  throw_bad_input(fmt::format(
+      "{}: this is {}, and a job file belongs here\nhelp: manage keeps jobs of penstock's own "
+      "train "
+      "running when GPUs come and go{}; a job file names one, job.json: {}\nhelp: its book has a "
+      "plan "
+      "for every number of GPUs, of a model that penstock profile measured: penstock plan {} "
+      "--cluster {} {} --global-batch {} --for penstock -o book.json; then penstock {} {}\nhelp: "
+      "for "
+      "another trainer's job penstock morph --book book.json --trace trace.csv says when to change "
+      "the plan{}{}",
+      arguments.front(), what,
+      role == FileRole::kScript ? ", and leaves the scripts of other trainers to Slurm and torchrun"
+                                : "",
+      kLeastJobFile, role == FileRole::kProfile ? arguments.front() : "profile.json",
+      made.cluster.empty() ? "cluster.json" : shell_word(made.cluster), numbers_of_book(arguments),
+      made.batch.empty() ? "512" : made.batch, verb == "tell" ? "manage" : verb, kJob,
+      hosts.empty() ? "" : "\nhelp: ", hosts));
+}
 
 std::string help_for_hosts(const Arguments& words, const std::string& job) {
   const std::vector<GivenOption> options = given_words({}, words).options;
@@ -121,7 +191,7 @@ std::string help_for_hosts(const Arguments& words, const std::string& job) {
   if (hosts == options.end()) return "";
   return fmt::format(
       "{}{}{}: the machines of a job are listed in the machine_file that its job file names "
-      "(data/jobs/two_machines.json shows how), or join while it runs: {}",
+      "(lines HOST GPUS), or join while it runs: {}",
       hosts->name, hosts->value.empty() ? "" : " ", hosts->value,
       joining(job, machine_in(hosts->value), {}));
 }

@@ -16,4 +16,8 @@ std::string help_for_hosts(const Arguments& words, const std::string& job);
 // "manage job.json --hosts node1,node2", "tell job.json scale 16", "tell localhost:7000 stop".
 void refuse_of_managed_job(const OptionTable& table, const Arguments& words);
 
+// "manage plan.json --spot", "manage train.sh --nodes 8": what belongs there is told before its
+// options are; the numbers of GPUs that were typed are the book's.
+void refuse_no_job(const std::string& verb, const Arguments& arguments);
+
 }  // namespace penstock

@@ -16,6 +16,7 @@
 #include "cli/answers/commands/plain_name.h"
 #include "cli/answers/commands/refusal_of.h"
 #include "cli/answers/commands/whole_command.h"
+#include "cli/answers/files/layout_in_file.h"
 #include "cli/answers/files/plan_as_model.h"
 #include "cli/answers/files/typed_files.h"
 #include "cli/answers/verbs/plan_made.h"
@@ -295,6 +296,28 @@ std::string help_for_logged(const std::string& plan, const std::string& log, boo
       command_of_runs("PLAN", log, {}), unsure, compared, time, command, kWhy);
 }
 
+// Where the log itself says what ran: the search that is fitted to it, and how several runs become
+// a file. Empty where it does not, and where the plan was typed or may be the one that ran.
+std::string help_of_log(const TypedFiles& files, const std::string& log, const Arguments& words) {
+  if (!files.plans.empty()) return "";
+  const std::optional<LayoutInFile> ran = layout_in_log(log);
+  if (!ran || !time_of_log("plan.json", log).empty()) return "";
+  const std::string model = files.models.empty() ? "config.json" : files.models.front();
+  const std::string device = value_of(words, {"--device"}).value_or("h100-sxm");
+  return fmt::format(
+      "the log says what ran, and plans fitted to its step of {} are those of {}\nhelp: several "
+      "runs "
+      "are fitted together by a cluster file: {}; for each run {} and {}; then {}",
+      ran->step_time, command_fitted_to(*ran, model, words),
+      command_of("devices",
+                 {device, "--gpus", std::to_string(ran->gpus), "--cluster-out", "cluster.json"}),
+      command_of("predict",
+                 {model, "--cluster", "cluster.json", "--layout", ran->layout, "-o", "ran.json"}),
+      command_of("validate", {"ran.json", log, "--add-to", "runs.json", "--run-device", device,
+                              "--run-transport", "nccl"}),
+      command_of("calibrate", {"--runs", "runs.json"}));
+}
+
 void refuse_log_in_calibrate(const Arguments& words) {
   const bool has_runs = std::any_of(words.begin(), words.end(), [](const std::string& word) {
     return word.substr(0, word.find('=')) == "--runs";
@@ -303,8 +326,9 @@ void refuse_log_in_calibrate(const Arguments& words) {
   if (has_runs || (files.plans.empty() && files.logs.empty())) return;
   const std::string plan = files.plans.empty() ? "plan.json" : files.plans.front(),
                     log = files.logs.empty() ? "train.log" : files.logs.front();
-  throw_bad_input(fmt::format("--runs: missing, the measured runs to fit to\nhelp: {}",
-                              help_for_logged(plan, log, !files.plans.empty())));
+  std::string help = help_of_log(files, log, words);
+  if (help.empty()) help = help_for_logged(plan, log, !files.plans.empty());
+  throw_bad_input("--runs: missing, the measured runs to fit to\nhelp: " + help);
 }
 
 // "plan config.json --tp 4 --observed-step-time 11.3": the layout that ran is what was typed.

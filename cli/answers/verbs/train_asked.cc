@@ -47,12 +47,21 @@ std::string with_untrainable_plan(std::string message, const Arguments& typed) {
   const PlanFile file = load_plan(plan).value;
   constexpr std::string_view kWhy = "the plan does not say how to build model";
   if (file.description || message.find(kWhy) != std::string::npos) return message;
+  // What else is wrong with the command is no matter: it would fail all the same.
+  const std::string trainer = other_trainer(plan);
+  const int ranks = file.plan.devices();
   return fmt::format(
       "{}: {} '{}', because the profile it was made from does not (an estimate from a config.json "
-      "never does)\nhelp: another trainer takes it as it is: {} writes the files that start it; "
-      "penstock train runs plans of a profile that penstock profile measured\nerror: {}",
-      plan, kWhy, file.model,
-      command_of("export", {plan, "--to", other_trainer(plan), "-o", "job"}), message);
+      "never does)\nhelp: another trainer takes it as it is: {} writes the files, of which "
+      "job/run.sh "
+      "starts {}\nhelp: {} replays it here, with ranks that wait instead of computing\nhelp: "
+      "penstock "
+      "train itself runs plans of a profile that was measured: {} measures one, and plans from it "
+      "are made with --for penstock",
+      plan, kWhy, file.model, command_of("export", {plan, "--to", trainer, "-o", "job"}),
+      ranks == 1 ? "its rank" : fmt::format("all {} ranks", ranks),
+      command_of("train", {plan, "--virtual"}),
+      command_of("profile", {"config.json", "--device", "cpu", "-o", "measured.json"}));
 }
 
 void refuse_launcher_options(const std::string& verb, const Arguments& words,

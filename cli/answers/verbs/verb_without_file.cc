@@ -15,6 +15,7 @@
 #include "cli/answers/verbs/asked_of_search.h"
 #include "cli/answers/verbs/plan_compared.h"
 #include "cli/answers/verbs/plan_made.h"
+#include "cli/answers/verbs/recording_typed.h"
 #include "cli/io/shell_word.h"
 #include "cli/options/options_entry.h"
 #include "cli/verbs/verbs.h"
@@ -152,42 +153,13 @@ std::optional<Loss> loss_in(const Arguments& words, const std::string& plan) {
   return {};
 }
 
-// The recording of that loss, as a command that writes it.
+// The recording of that loss.
 std::string recording_of(const Loss& loss, const std::string& file) {
   return fmt::format(
-      "; {} {} is a recording, whose last line is its end: printf "
-      "'time_s,gpus\\n0,{}\\n3600,{}\\n7200,{}\\n' > {} writes one: they are lost after an hour, "
-      "of two",
-      loss.option.name, loss.option.value, loss.all, loss.left, loss.left, file);
-}
-
-// The recording that was typed, with its option, with one that morph has not, or without.
-struct TypedTrace {
-  std::string file;    // empty: none
-  std::string option;  // where it is none of morph's
-};
-TypedTrace trace_in(const Arguments& words) {
-  if (const auto named = value_of(words, {"--trace"})) return {*named, ""};
-  const OptionTable table = options_of(*find_verb("morph"));
-  const auto is_table = [](const std::string& word) { return word.ends_with(".csv"); };
-  const GivenWords given = given_words(table, words);
-  for (const GivenOption& option : given.options) {
-    const bool is_others = row_named(table, option.name) == nullptr;
-    if (is_others && is_table(option.value)) return {option.value, option.name};
-  }
-  const auto bare = std::find_if(given.bare.begin(), given.bare.end(), is_table);
-  return {bare == given.bare.end() ? "" : *bare, ""};
-}
-
-// "; --spot-trace is called --trace here; my.csv is not there yet: ..".
-std::string remark_on_trace(const TypedTrace& trace) {
-  std::string remark;
-  if (!trace.option.empty()) remark = fmt::format("; {} is called --trace here", trace.option);
-  if (trace.file.empty() || is_there(trace.file)) return remark;
-  return remark + fmt::format(
-                      "; {} is not there yet: a recording is CSV, time_s,gpus and a line "
-                      "for every change",
-                      trace.file);
+      "; {} {} is a recording, whose last line is its end: {} writes one: they are lost after an "
+      "hour, of two",
+      loss.option.name, loss.option.value,
+      command_of_recording({std::to_string(loss.all), std::to_string(loss.left)}, file));
 }
 
 // "morph config.json --device h100-sxm --min-gpus 8 --max-gpus 64", "morph plan.json --trace
@@ -206,20 +178,34 @@ void refuse_morph_of_search(const Arguments& arguments) {
   if ((has("--book") && !has_other) || !is_asked) return;
   const std::string plan = is_plan ? files.plans.front() : "";
   const TypedTrace typed = trace_in(arguments);
-  const std::string trace = typed.file.empty() ? "trace.csv" : typed.file;
+  const std::string trace = typed.file.empty() ? std::string(kTrace) : typed.file;
   const auto loss = loss_in(arguments, plan);
   Arguments words = arguments;
-  if (loss && !has("--gpus") && !is_range) {
+  const Arguments course = course_in(words);
+  const std::string recorded = range_of_recording(typed.file);
+  if (!course.empty()) {
+    for (const GivenOption& option : given_words({}, arguments).options) {
+      if (option.name == "--gpus")
+        words = with_instead(words, option, {"--gpus", numbers_in(course)});
+    }
+  } else if (loss && !has("--gpus") && !is_range) {
     words.insert(words.end(), {"--gpus", std::to_string(loss->all)});
+  } else if (!recorded.empty() && !has("--gpus") && !is_range) {
+    words.insert(words.end(), {"--gpus", recorded});
   }
-  throw_bad_input(fmt::format(
-      "{}\nhelp: {}: {}; then {}{}{}",
-      has_other ? plan + ": this is a plan, and a book of plans belongs here"
-                : std::string("--book: missing, the plans for every number of GPUs"),
-      is_plan ? plan + " is one plan, and a book has one for every number of GPUs"
-              : std::string("a book of plans comes first"),
-      command_of_book(words), command_of("morph", {"--book", "book.json", "--trace", trace}),
-      loss ? recording_of(*loss, trace) : "", loss ? "" : remark_on_trace(typed)));
+  const std::string remark =
+      !course.empty() ? fmt::format("; {} GPUs, an hour each, are a recording: {} writes it",
+                                    fmt::join(course, ", "), command_of_recording(course, trace))
+      : loss          ? recording_of(*loss, trace)
+                      : remark_on_trace(typed);
+  throw_bad_input(
+      fmt::format("{}\nhelp: {}: {}; then {}{}",
+                  has_other ? plan + ": this is a plan, and a book of plans belongs here"
+                            : std::string("--book: missing, the plans for every number of GPUs"),
+                  is_plan ? plan + " is one plan, and a book has one for every number of GPUs"
+                          : std::string("a book of plans comes first"),
+                  command_of_book(words),
+                  command_of("morph", {"--book", "book.json", "--trace", trace}), remark));
 }
 
 // "plan config.json --min-gpus 8 --max-gpus 64".
