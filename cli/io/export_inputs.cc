@@ -124,8 +124,11 @@ ExportInputs export_inputs(const PlanFile& plan, const std::string& path,
 
 PlanQuestion asked_again(const PlanFile& plan, const TrainerRow& target,
                          const ExportRequest& request) {
-  if (is_estimated(plan)) return {how_to_estimate(plan, target, request), {}};
-  return question_of(plan, "");
+  PlanQuestion asked = question_of(plan, request.plan_path, true);
+  if (!asked.why_not.empty() && is_estimated(plan)) {
+    asked.why_not = how_to_estimate(plan, target, request);
+  }
+  return asked;
 }
 
 }  // namespace penstock

@@ -28,7 +28,7 @@ ExportInputs export_inputs(const PlanFile& plan, const std::string& path,
                            const ExportOptions& options);
 
 // What a plan was made from, read again for the search of the nearest plan that a trainer can run.
-// Of a plan that rests on an estimate no question, but the command that asks for another plan.
+// Of an estimate that cannot be made again no question, but the command that asks for another plan.
 PlanQuestion asked_again(const PlanFile& plan, const TrainerRow& target,
                          const ExportRequest& request);
 

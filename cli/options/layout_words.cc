@@ -196,6 +196,22 @@ std::string_view precision_named(const std::string& typed) {
   return row == kRows.end() ? std::string_view() : row->name;
 }
 
+// "2x4x8" in its parts; nothing of other words.
+std::vector<std::string> bare_degrees(const std::string& word) {
+  std::vector<std::string> parts(1);
+  for (const char c : word) {
+    if (c == 'x' || c == '*') {
+      parts.emplace_back();
+    } else {
+      parts.back().push_back(c);
+    }
+  }
+  const bool are_numbers = std::all_of(parts.begin(), parts.end(), [](const std::string& part) {
+    return !part.empty() && is_digits(part);
+  });
+  return are_numbers ? parts : std::vector<std::string>{};
+}
+
 // Of a word that is not KEY=VALUE.
 [[noreturn]] void refuse_no_pair(std::string_view option, std::string_view text,
                                  const std::string& word, const std::vector<std::string>& words) {
@@ -231,6 +247,12 @@ std::string_view precision_named(const std::string& typed) {
     std::replace(all.begin(), all.end(), word, pair);
     bad_option(option, fmt::format("'{}' is not KEY=VALUE", word.substr(0, 60)),
                fmt::format("write {} \"{}\"", option, joined(all, " ")));
+  }
+  if (const std::vector<std::string> degrees = bare_degrees(word); degrees.size() == 3) {
+    bad_option(
+        option, fmt::format("'{}' does not say which degree is which", word),
+        fmt::format("if they are TP, PP and DP, write {} \"TP={} PP={} DP={} mbs=1 gbs=512\"",
+                    option, degrees[0], degrees[1], degrees[2]));
   }
   if (word.find_first_not_of("0123456789") == std::string::npos)
     refuse_second_value(option, text, word);

@@ -24,6 +24,7 @@
 #include "report/words.h"
 #include "simulator/schedules/schedules.h"
 #include "studies/contradictions.h"
+#include "trainers/trainer_table.h"
 
 namespace penstock {
 namespace {
@@ -143,6 +144,29 @@ std::string where_else(const std::string& key, const std::string& value) {
          "options";
 }
 
+// A single replica, which shards nothing, would be an answer to it.
+void refuse_unknown_sharding(const Trainer& trainer, const SearchOptions& options) {
+  if (!options.sharding) return;
+  const ShardingChoice choice = sharding_called("--sharding", *options.sharding);
+  const std::vector<Sharding>& known = trainer.shardings;
+  if (!choice.zero1 || choice.sharding == Sharding::kState ||
+      std::find(known.begin(), known.end(), choice.sharding) != known.end()) {
+    return;
+  }
+  std::vector<std::string> others;
+  for (const std::string& name : trainer_names()) {
+    const Trainer* other = find_trainer(name);
+    const bool shards =
+        other != nullptr && std::find(other->shardings.begin(), other->shardings.end(),
+                                      choice.sharding) != other->shardings.end();
+    const bool is_plain = name != "penstock" && name.find('@') == std::string::npos;
+    if (shards && is_plain) others.push_back("--for " + name);
+  }
+  bad_option(
+      "--sharding", fmt::format("{} does not shard as '{}' does", trainer.title, *options.sharding),
+      fmt::format("write {}, or leave out one of --sharding and --for", joined(others, " or ")));
+}
+
 }  // namespace
 
 void settle_pipeline(Pins& pins, const std::string& option) {
@@ -207,6 +231,7 @@ void set_pins(Question& question, const SearchOptions& options) {
   if (options.context_kind) set(question, "--cp-kind", "cp-kind", *options.context_kind);
   if (!options.trainer) return;
   question.request.trainer = &parse_trainer(*options.trainer);
+  refuse_unknown_sharding(*question.request.trainer, options);
   for (const std::string& name : pins.schedules) {
     const std::string why = why_not_run(*question.request.trainer, *find_schedule(name));
     if (!why.empty()) {

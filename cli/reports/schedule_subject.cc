@@ -78,7 +78,10 @@ Subject generated(const ScheduleOptions& given) {
   const ScheduleShape shape = shape_of(given);
   if (const std::string why = why_no_schedule(kind, shape); !why.empty()) {
     const std::string name = why.starts_with(given.name) ? "" : given.name + ": ";
-    throw_bad_input(name + why + "\nhelp: penstock schedule --help lists the schedules");
+    const std::size_t use = why.find("; use ");
+    throw_bad_input(name + why.substr(0, use) + "\nhelp: " +
+                    (use == std::string::npos ? "penstock schedule --help lists the schedules"
+                                              : why.substr(use + 2)));
   }
   if (given.legacy_csv) bad_option("--legacy-csv", "NAME is not a file", "leave it out");
   given.automatic.check(given.name, &kind);

@@ -15,6 +15,7 @@
 #include "cli/answers/verbs/trainer_asked.h"
 #include "cli/io/export_inputs.h"
 #include "cli/io/files.h"
+#include "cli/io/plan_question.h"
 #include "cli/io/shell_word.h"
 #include "cli/io/write_output.h"
 #include "cli/options/options.h"
@@ -111,15 +112,22 @@ std::string joined_files(const std::vector<NamedText>& files) {
   return text;
 }
 
+// Whole lines, to be pasted.
+std::string commands_for_nearest(const TypedCommand& command, const std::string& plan) {
+  const std::string nearest = "nearest.json";
+  Arguments writes = command.words, exports = command.words;
+  writes.insert(writes.end(), {"--nearest", nearest});
+  std::replace(exports.begin(), exports.end(), plan, nearest);
+  return fmt::format("To take it:\n  {}\n  {}\n", command_of("export", writes),
+                     command_of("export", exports));
+}
+
 std::string refusal_text(const PlanFile& plan, const Export& refusal, const NearestPlan& nearest,
-                         const std::optional<std::string>& written, Screen screen) {
+                         const std::string& to_take_it, Screen screen) {
   std::string text = wrapped("refused: " + refusal.why_not, screen.width(), "", "  ");
   if (!nearest.plan) {
-    return text +
-           wrapped("the nearest plan was not worked out: " + nearest.why_not, screen.width(), "",
-                   "  ") +
-           wrapped("penstock plan ... --for TRAINER finds plans that a trainer can run",
-                   screen.width(), "", "  ");
+    return text + wrapped("the nearest plan was not worked out: " + nearest.why_not, screen.width(),
+                          "", "  ");
   }
   const Evaluation& prediction = nearest.plan->prediction;
   const double change = static_cast<double>(prediction.step_time.count()) /
@@ -130,8 +138,7 @@ std::string refusal_text(const PlanFile& plan, const Export& refusal, const Near
                               100.0 * change, gib(prediction.peak_memory())),
                   screen.width(), "", "  ");
   text += fmt::format("  cuts [{}]\n", fmt::join(nearest.plan->plan.cuts, ", "));
-  return text + (written ? fmt::format("It is in {}\n", *written)
-                         : "--nearest FILE writes it, to be exported in its place\n");
+  return text + to_take_it;
 }
 
 Json export_json(const TrainerRow& target, const ExportRequest& request, const Export& answer) {
@@ -251,17 +258,27 @@ Answer run_export(const Arguments& arguments, Screen screen) {
   request.precision = read.precision;
   request.model = std::move(read.model);
   Export answer = exported(plan.value, target, request);
+  if (plain_word(asked) == "nemo") {
+    answer.notes.insert(
+        answer.notes.begin(),
+        "nemo was read as megatron-bridge; recipes of NeMo 1 and 2 are not written");
+  }
   if (!read.note.empty() && target.exporter->tells_precision) answer.notes.push_back(read.note);
   Json object = export_json(target, request, answer);
   if (!answer.why_not.empty()) {
-    const NearestPlan nearest =
-        nearest_plan(plan.value, answer, target, request, asked_again(plan.value, target, request));
+    const PlanQuestion asked_of = asked_again(plan.value, target, request);
+    NearestPlan nearest = nearest_plan(plan.value, answer, target, request, asked_of);
+    if (nearest.plan) note_question(asked_of.question, *nearest.plan);
     if (nearest_path && nearest.plan) {
       write_output(*nearest_path, to_text(write_plan(*nearest.plan)) + '\n');
     }
     set_refusal(object, answer, nearest);
     if (json) return json_answer(object, kNo);
-    return report_answer(refusal_text(plan.value, answer, nearest, nearest_path, screen), kNo);
+    return report_answer(refusal_text(plan.value, answer, nearest,
+                                      nearest_path ? fmt::format("It is in {}\n", *nearest_path)
+                                                   : commands_for_nearest(command, path),
+                                      screen),
+                         kNo);
   }
   std::vector<std::string> written;
   if (output && *output != "-") written = write_into(*output, answer.files);

@@ -323,14 +323,29 @@ std::string nearest_of_family(const std::string& chip, const std::vector<std::st
       Family{"h800", "h100-sxm"},     Family{"h20", "h200-sxm"}, Family{"a800", "a100-sxm-80gb"},
       Family{"a30", "a100-sxm-40gb"}, Family{"a40", "a10g"},     Family{"b100", "b200"},
       Family{"b300", "b200"},         Family{"gb300", "gb200"},  Family{"mi325x", "mi300x"},
-      Family{"mi355x", "mi300x"},     Family{"l4", "l40s"},      Family{"l40", "l40s"}};
+      Family{"mi355x", "mi300x"},     Family{"l4", "l40s"},      Family{"l40", "l40s"},
+      Family{"t4", "a10g"},           Family{"a10", "a10g"},     Family{"p100", "v100-sxm-16gb"},
+      Family{"a6000", "a40"},         Family{"a5000", "a10g"},   Family{"l20", "l40s"}};
   for (const Family& family : kFamilies) {
     if (family.chip == chip) return std::string(family.device);
   }
   for (const std::string& name : names) {
     if (name.starts_with(chip)) return name;
   }
-  return "h100-sxm";
+  // "3090", "rtx3090", "geforce-rtx-5080"
+  const std::size_t digit = chip.find_first_of("0123456789");
+  const bool is_of_games = chip.find("rtx") != std::string::npos ||
+                           chip.find("geforce") != std::string::npos ||
+                           (digit == 0 && chip.size() >= 4);
+  return is_of_games ? "rtx-4090" : "h100-sxm";
+}
+
+std::string digits_in(std::string_view text) {
+  std::string digits;
+  for (const char c : text) {
+    if (c >= '0' && c <= '9') digits.push_back(c);
+  }
+  return digits;
 }
 
 }  // namespace
@@ -381,7 +396,9 @@ DeviceSheet sheet_of(const std::string& name) {
   const std::string near = did_you_mean(name, all);
   // One letter makes another chip of a name like "b100".
   constexpr std::size_t kShortest = 6;
-  std::string hint = near.starts_with("did you mean") && name.size() >= kShortest ? near + " " : "";
+  const bool is_near = near.starts_with("did you mean") && name.size() >= kShortest &&
+                       digits_in(near) == digits_in(name);  // an RTX 3090 is no RTX 4090
+  std::string hint = is_near ? near + " " : "";
   if (const std::string same = same_parts(plain, shipped_devices()); !same.empty()) {
     hint = fmt::format("write --device {}; ", same);
   }
@@ -392,6 +409,7 @@ DeviceSheet sheet_of(const std::string& name) {
   for (const std::string& each : names) {
     if (is_family) continue;
     const std::string other = each.substr(0, each.find('-'));
+    if (digits_in(other).empty()) continue;  // "rtx"
     if (chip.starts_with(other) || (chip.size() > 3 && other.starts_with(chip))) {
       alike.push_back(each);
     }
@@ -404,8 +422,28 @@ DeviceSheet sheet_of(const std::string& name) {
                          file_for(plain)));
 }
 
+namespace {
+
+// Of a datasheet that was written to be edited.
+std::string remark_of_copy(const std::string& path) {
+  DeviceSheet own = sheet_of(path);
+  for (const DeviceSheet& sheet : shipped_devices()) {
+    const std::string name = own.name;
+    own.name = sheet.name;
+    own.aliases = sheet.aliases;
+    if (own == sheet) {
+      return fmt::format("note: all figures in {} are those of {}, until you edit them\n", path,
+                         sheet.name);
+    }
+    own.name = name;
+  }
+  return "";
+}
+
+}  // namespace
+
 std::string remark_of_device(const std::string& name) {
-  if (name.ends_with(".json")) return "";
+  if (name.ends_with(".json")) return remark_of_copy(name);
   const std::string taken = sheet_of(name).name, begin = without_maker(name) + '-';
   std::vector<std::string> others;
   for (const DeviceSheet& sheet : shipped_devices()) {

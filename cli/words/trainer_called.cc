@@ -40,8 +40,9 @@ struct Remark {
   std::string_view help;
 };
 constexpr std::string_view kNoSchedules =
-    "it has no pipeline schedules: it starts FSDP or DeepSpeed. {} deepspeed is the latter; FSDP "
-    "is a plan --sharding fsdp --pp 1 --tp 1 without that option, or {} torchtitan";
+    "it has no pipeline schedules and trains through DeepSpeed or FSDP: {} deepspeed for the first, "
+    "whose ds_config.json an export writes; for FSDP plan with --sharding fsdp --pp 1 --tp 1, and "
+    "set it by that plan ({} torchtitan is torchtitan's own FSDP)";
 constexpr std::array kRemarks{
     Remark{{"nemo", "megatron-bridge", "bridge"},
            "NeMo and Megatron-Bridge run Megatron-LM's core: plan --for megatron, then export --to "

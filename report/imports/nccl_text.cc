@@ -1,7 +1,8 @@
 // Reads the table that nccl-tests print: comment lines name devices, version and columns, and every
 // other line is a row. Launchers put names of ranks before each line, which are cut off. Which
-// collective it was is not in the table: the program's name says it, and the ratio of the two
-// bandwidths, of the fastest row, whose two decimals say most.
+// collective it was is not in the table: the program's name says it, or the file's; and of those
+// that reduce to no root the ratio of the two bandwidths, of the fastest row, whose two decimals
+// say most.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -175,6 +176,8 @@ class NcclText {
       if (column == "type" || column == "redop" || column == "root") {
         result.set(std::string(column), word);
       }
+      if (column == "redop") reduces_ = word != "none";
+      if (column == "root") has_root_ = word != "-1";
       if (column == "time") place.set("time", value);
       if (column == "algbw") place.set("alg_bw", value);
       if (column == "busbw") place.set("bus_bw", value);
@@ -206,17 +209,36 @@ class NcclText {
       if (!collective_.empty() || name.find(collective) == std::string::npos) continue;
       collective_ = collective;
     }
+    if (collective_.empty()) collective_ = reducing_collective();
     if (collective_.empty()) {
       fail("the table does not say which collective it is of",
            "keep the command line in the file, or name the file after it: all_reduce.txt");
     }
   }
 
+  // Two of them reduce to no root, and the ratio of the bandwidths is one's twice the other's.
+  [[nodiscard]] std::string reducing_collective() const {
+    if (!reduces_ || has_root_ || !is_fast_enough()) return "";
+    for (const char* collective : {"all_reduce", "reduce_scatter"}) {
+      if (has_ratio_of(collective)) return collective;
+    }
+    return "";
+  }
+
+  // Two decimals are 1 % then.
+  [[nodiscard]] bool is_fast_enough() const {
+    constexpr double kFastEnough = 1.0;  // GB/s
+    return algorithm_ >= kFastEnough && ranks_.size() > 1;
+  }
+
+  [[nodiscard]] bool has_ratio_of(const std::string& collective) const {
+    const double expected = bus_factor(collective, static_cast<int>(ranks_.size()));
+    return std::abs(bus_ - expected * algorithm_) <= 0.03 * expected * algorithm_;
+  }
+
   void judge_ratio() const {
-    constexpr double kFastEnough = 1.0;  // GB/s, so that two decimals are 1 %
-    if (algorithm_ < kFastEnough || ranks_.size() < 2) return;
+    if (!is_fast_enough() || has_ratio_of(collective_)) return;
     const double expected = bus_factor(collective_, static_cast<int>(ranks_.size()));
-    if (std::abs(bus_ - expected * algorithm_) <= 0.03 * expected * algorithm_) return;
     fail(fmt::format("busbw is {:.2f} times algbw, and {} among {} ranks has {:.2f}",
                      bus_ / algorithm_, collective_, ranks_.size(), expected),
          "the table is of another collective, or some of its ranks are not listed");
@@ -227,6 +249,7 @@ class NcclText {
   std::set<std::string> ranks_;
   std::vector<std::string> columns_;
   Json devices_ = Json::array(), results_ = Json::array();
+  bool reduces_ = false, has_root_ = false;
   double algorithm_ = 0.0, bus_ = 0.0, row_algorithm_ = 0.0;
 };
 

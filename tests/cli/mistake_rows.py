@@ -7,6 +7,21 @@ import subprocess
 import tempfile
 
 
+SCRIPT = """torchrun --nproc_per_node 8 --nnodes 8 pretrain_gpt.py --tensor-model-parallel-size 2 \\
+  --pipeline-model-parallel-size 4 --micro-batch-size 1 --global-batch-size 512 --seq-length 4096 --num-layers 80 \\
+  --bf16 --use-distributed-optimizer
+"""
+LOG = """  global_batch_size ............................... 512
+  micro_batch_size ................................ 1
+  pipeline_model_parallel_size .................... 4
+  seq_length ...................................... 4096
+  tensor_model_parallel_size ...................... 2
+  use_distributed_optimizer ....................... True
+  world_size ...................................... 64
+""" + "".join(f" iteration {i:8d}/ 100 | consumed samples: {512 * i} | elapsed time per iteration (ms): 9000.0 | "
+              "global batch size: 512 | lm loss: 1.0E+01 |\n" for i in range(1, 9))
+
+
 def rows(table):
     """Number, command and answer of every row of the table."""
     with open(table, encoding="utf-8") as lines:
@@ -51,6 +66,7 @@ def prepare(penstock, folder):
     for name, text in (("model.safetensors.index.json", '{"weight_map": {}}'), ("empty.json", ""),
                        ("list.json", "[1, 2]"), ("bom.json", "\ufeff" + config),
                        ("ds_config.json", '{"train_batch_size": 64}'), ("log.jsonl", '{"step": 1}\n'),
+                       ("my_train.sh", SCRIPT), ("my_megatron.log", LOG), ("my_lengths.txt", "100\n200\n"),
                        ("cut.json", '{"model_type": "llama", "hidden_size": 40'), ("cluster.yaml", "nodes: 8"),
                        ("vit.json", '{"model_type": "vit", "hidden_size": 768, "num_hidden_layers": 12, '
                                     '"num_attention_heads": 12, "image_size": 224}')):

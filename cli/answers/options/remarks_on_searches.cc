@@ -25,6 +25,9 @@ constexpr std::array kOnSearches{
     Remark{{"currency", "eur", "euro", "gbp", "yen", "rmb"},
            "prices are in US dollars: --usd-per-gpu-hour X",
            "--usd-per-gpu-hour"},
+    Remark{{"assumptions", "assumption", "assumed", "show-assumptions"},
+           "leave it out: penstock plan ... -v prints all that an estimate assumes, and penstock "
+           "devices NAME what is assumed of a GPU"},
     Remark{{"yaml", "toml", "xml"}, "programs read --json"},
     Remark{{"perfetto", "chrome", "chrome-trace"},
            "that is what penstock trace plan.json -o step.json writes; --format has the others"},

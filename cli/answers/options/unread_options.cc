@@ -15,6 +15,7 @@
 #include "cli/answers/commands/whole_command.h"
 #include "cli/answers/commands/words_instead.h"
 #include "cli/answers/options/option_aliases.h"
+#include "cli/answers/options/worked_out.h"
 #include "cli/io/shell_word.h"
 #include "cli/words/is_among.h"
 #include "cli/words/longest_name.h"
@@ -231,12 +232,28 @@ std::string beside_tokens(const std::string& help, const Arguments& read) {
   return fmt::format("leave it out: --tokens {} says how long the training is", *tokens);
 }
 
+std::string asked_verb(const Asked& asked) {
+  const std::string& usage = asked.index().usage();
+  return usage.substr(0, usage.find(' '));
+}
+
 }  // namespace
 
 void refuse_options(const std::vector<UnreadOption>& typed, const Arguments& read,
                     const Asked& asked) {
   std::vector<UnreadOption> unread = typed;
-  for (UnreadOption& each : unread) each.help = beside_tokens(each.help, read);
+  std::string worked;  // what numbers say together
+  std::vector<UnreadOption> others;
+  for (UnreadOption& each : unread) {
+    each.help = beside_tokens(each.help, read);
+    WorkedOut out = worked_out(each, typed, read, asked);
+    if (out.help.empty()) {
+      others.push_back(each);
+      continue;
+    }
+    each.help = std::move(out.help);
+    for (const std::string& word : out.words) worked += ' ' + shell_word(word);
+  }
   std::vector<std::string> names;  // of those that nobody reads: "--nodes" is known by itself
   for (const UnreadOption& each : unread) {
     if (asked.has(each.name)) continue;
@@ -249,11 +266,16 @@ void refuse_options(const std::vector<UnreadOption>& typed, const Arguments& rea
   const bool is_one = std::all_of(unread.begin(), unread.end(), [&](const UnreadOption& each) {
     return each.help == unread.front().help;
   });
-  std::string command = command_meant(unread, read, asked);
+  std::string command =
+      others.empty() ? command_of(asked_verb(asked), read) : command_meant(others, read, asked);
+  if (!command.empty()) command += worked;
   const std::string missing = missing_beside(unread, read, asked);
   if (is_one && names.size() == 1) {
-    const std::string help = with_whole_layout(with_command(unread.front(), read, asked), read) +
-                             given_as_well(unread.front(), read);
+    std::string help = with_whole_layout(with_command(unread.front(), read, asked), read) +
+                       given_as_well(unread.front(), read);
+    if (help.starts_with("nothing here is called so") && missing.empty()) {
+      help += "\nhelp: without it: " + command_of(asked_verb(asked), read);
+    }
     refuse_option(names.front(),
                   help + (missing.empty() ? whole_beside(help, command, read) : missing) +
                       completed(unread.front(), read, asked));

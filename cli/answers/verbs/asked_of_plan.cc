@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <sstream>
 #include <string>
 #include <string_view>
 
@@ -69,26 +68,25 @@ void refuse_question(const Arguments& words, const GivenOption& option) {
                               option.name, command));
 }
 
+// Of "TP=4 PP=2 DP=8"; 1 where it is not said.
+std::int64_t number_in(const std::string& layout, const std::string& key) {
+  constexpr std::size_t kMostDigits = 6;
+  const std::string value = value_in_layout(layout, key);
+  return is_digits(value) && value.size() <= kMostDigits ? std::stoll(value) : 1;
+}
+
 // "the same layout with it is penstock predict ..; ": of a schedule, which a plan without a
 // pipeline has not; empty where the plan does not say its layout.
 std::string same_layout_with(const std::string& plan, const std::string& choice) {
   constexpr std::string_view kSchedule = "schedule=";
   const PlanMade made = plan_made(plan);
   if (!choice.starts_with(kSchedule) || made.layout.empty()) return "";
-  std::istringstream pairs(made.layout);
-  Arguments kept;
-  bool has_pipeline = false;
-  for (std::string pair; pairs >> pair;) {
-    // The batch is an option of its own then.
-    if (pair.starts_with(kSchedule) || pair.starts_with("VP=") || pair.starts_with("gbs="))
-      continue;
-    has_pipeline = has_pipeline || (pair.starts_with("PP=") && pair != "PP=1");
-    kept.push_back(pair);
+  if (number_in(made.layout, "PP") <= 1) {
+    return "this one has no pipeline (PP 1), so that a schedule changes nothing; ";
   }
-  if (!has_pipeline) return "this one has no pipeline (PP 1), so that a schedule changes nothing; ";
-  kept.push_back(choice);
-  const std::string command =
-      command_for_its_model("predict", {plan, "--layout", joined(kept, " ")});
+  // The batch is an option of its own then.
+  const std::string command = command_for_its_model(
+      "predict", {plan, "--layout", layout_with(made.layout, {"VP=", "gbs=", choice})});
   return command.empty() ? "" : "the same layout with it: " + command + "; ";
 }
 
@@ -100,26 +98,32 @@ void refuse_micro_batches(const std::string& plan, const GivenOption& option) {
     return;
   }
   const PlanMade made = plan_made(plan);
-  std::int64_t samples = std::stoll(option.value);
-  std::istringstream pairs(made.layout);
-  std::string layout;
-  for (std::string pair; pairs >> pair;) {
-    if (pair.starts_with("gbs=")) continue;
-    layout += pair + ' ';
-    for (const std::string_view key : {"DP=", "mbs="}) {
-      const std::string value = pair.substr(std::min(key.size(), pair.size()));
-      if (pair.starts_with(key) && is_digits(value) && value.size() <= kMostDigits)
-        samples *= std::stoll(value);
-    }
-  }
-  if (layout.empty()) return;
+  if (made.layout.empty()) return;
+  const std::int64_t samples =
+      std::stoll(option.value) * number_in(made.layout, "DP") * number_in(made.layout, "mbs");
   const std::string command =
-      command_for_its_model("predict", {plan, "--layout", layout.substr(0, layout.size() - 1),
+      command_for_its_model("predict", {plan, "--layout", layout_with(made.layout, {"gbs="}),
                                         "--global-batch", std::to_string(samples)});
   if (command.empty()) return;
   throw_bad_input(fmt::format(
       "unknown option '{}'\nhelp: {} micro-batches of this layout are a batch of {}: {}",
       option.name, option.value, samples, command));
+}
+
+// "simulate plan.json --global-batch 128": the same layout with it, and the best plan for it.
+void refuse_batch(const std::string& plan, const GivenOption& option) {
+  if (key_called(plain_name(option)) != "global-batch" || !is_digits(option.value)) return;
+  const PlanMade made = plan_made(plan);
+  if (made.layout.empty()) return;
+  const std::string predicted = command_for_its_model(
+      "predict",
+      {plan, "--layout", layout_with(made.layout, {"gbs="}), "--global-batch", option.value});
+  const std::string planned = command_for_its_model("plan", {plan, "--global-batch", option.value});
+  if (predicted.empty() || planned.empty()) return;
+  throw_bad_input(fmt::format(
+      "unknown option '{}'\nhelp: the plan says its batch; its layout with another: {}; the best "
+      "plan for it: {}",
+      option.name, predicted, planned));
 }
 
 void refuse_choice(const OptionTable& table, const Arguments& words, const std::string& plan,
@@ -169,6 +173,7 @@ void refuse_asked_of_plan(const OptionTable& table, const Arguments& words) {
     if (option.value.empty() || row_named(table, option.name) != nullptr) continue;
     refuse_choice(table, words, plans.front(), option);
     refuse_micro_batches(plans.front(), option);
+    refuse_batch(plans.front(), option);
     refuse_question(words, option);
     refuse_drawing(table, words, plans.front(), option);
   }

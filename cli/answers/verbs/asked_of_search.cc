@@ -161,6 +161,19 @@ std::string lengths_asked(const Arguments& words) {
 
 namespace {
 
+// "--dataset lengths.txt"
+std::optional<GivenOption> lengths_called_otherwise(const Arguments& words) {
+  for (const GivenOption& option : given_words({}, words).options) {
+    if (is_among({"dataset", "data", "documents", "corpus", "samples", "lengths-file", "seq-lens",
+                  "sequence-lengths", "length-file"},
+                 plain_name(option)) &&
+        is_there(option.value)) {
+      return option;
+    }
+  }
+  return {};
+}
+
 bool is_batch_of_samples(const GivenOption& option) {
   const std::string plain = plain_name(option);
   const bool is_batch =
@@ -175,10 +188,14 @@ void refuse_batch_of_samples(const OptionTable& table, const Arguments& words) {
   const auto batch = std::find_if(options.begin(), options.end(), is_batch_of_samples);
   if (batch == options.end() || model_in(words).empty()) return;
   Arguments command = without(words, {*batch});
-  const bool has_tokens = value_of(command, {"--tokens-per-batch"}).has_value();
-  if (has_tokens || !read_by_verb("dynamic", command)) return;
-  const std::string lengths = value_of(command, {"--lengths"}).value_or("");
+  if (value_of(command, {"--tokens-per-batch"})) return;
+  std::string lengths = value_of(command, {"--lengths"}).value_or("");
+  if (const auto other = lengths_called_otherwise(command); lengths.empty() && other) {
+    lengths = other->value;
+    command = with_instead(command, *other, {"--lengths", lengths});
+  }
   const std::string tokens = tokens_of_batch(lengths, batch->value);
+  if (!read_by_verb("dynamic", command)) return;
   if (lengths.empty()) command.insert(command.end(), {"--lengths", "FILE"});
   command.insert(command.end(), {"--tokens-per-batch", tokens.empty() ? "N" : tokens});
   throw_bad_input(fmt::format(
@@ -186,7 +203,13 @@ void refuse_batch_of_samples(const OptionTable& table, const Arguments& words) {
       batch->name, whole_command("dynamic", command),
       tokens.empty() ? fmt::format("where N is {} x the mean length of your samples", batch->value)
                      : fmt::format("{} of the mean length in {}", batch->value, lengths),
-      lengths.empty() ? " and FILE has the tokens of each sample, one a line" : ""));
+      is_there(lengths) && tokens.empty()
+          ? fmt::format(
+                "; {} says no lengths yet: they are one number of tokens a line, or a field "
+                "\"tokens\" in lines of JSON",
+                lengths)
+      : lengths.empty() ? " and FILE has the tokens of each sample, one a line"
+                        : ""));
 }
 
 }  // namespace penstock

@@ -299,6 +299,18 @@ bool says_layout(const Arguments& words) {
 
 }  // namespace
 
+namespace {
+
+// "penstock train own.json --data FILE --steps 10"
+std::string trained_by(const std::string& plan, const Arguments& asked) {
+  Arguments words{plan};
+  words.insert(words.end(), asked.begin(), asked.end());
+  if (!value_of(words, {"--data", "--documents"})) words.insert(words.end(), {"--data", "FILE"});
+  return command_of("train", words);
+}
+
+}  // namespace
+
 std::string help_for_plan_first(std::string_view verb, const Arguments& typed) {
   const Arguments arguments = with_named_layout(typed);
   // What ran has a layout, which nobody looks for, and one that was typed is predicted as it is.
@@ -309,9 +321,21 @@ std::string help_for_plan_first(std::string_view verb, const Arguments& typed) {
     model.insert(model.end(), parted.making.begin(), parted.making.end());
     return fmt::format(
         "hand it to a trainer: {} --for megatron -o plan.json; then penstock export plan.json --to "
-        "megatron -o job writes the files that start it; penstock train itself runs plans from a "
-        "profile: penstock profile {} --device cpu -o profile.json measures one (docs/training.md)",
-        whole_command(maker, model), shell_word(arguments[0]));
+        "megatron -o job writes the files that start it\nhelp: penstock train itself runs plans of "
+        "what was measured: penstock profile {} --device cpu --links -o measured.json "
+        "--cluster-out "
+        "this-machine.json; penstock plan measured.json --cluster this-machine.json --global-batch "
+        "8 "
+        "--for penstock -o own.json; {}",
+        whole_command(maker, model), shell_word(arguments[0]),
+        trained_by("own.json", parted.asked));
+  }
+  if (verb == "planner") {
+    return fmt::format(
+        "planner plans the documents of a training that runs; the layout is planned by {} -o "
+        "plan.json, and for that planner is penstock planner plan.json --documents docs.jsonl "
+        "--store redis://HOST --job NAME",
+        whole_command(maker, with_taken(maker, {arguments[0]}, parted.making)));
   }
   if (verb == "export") return help_for_exported_model(maker, arguments, parted.making);
   const std::string plan = plan_written(verb, arguments);

@@ -11,6 +11,7 @@
 #include "cli/answers/files/job_file.h"
 #include "cli/answers/files/typed_files.h"
 #include "cli/answers/verbs/plan_made.h"
+#include "cli/io/file_kinds.h"
 #include "cli/io/shell_word.h"
 #include "cli/words/is_among.h"
 #include "cli/words/is_digits.h"
@@ -154,6 +155,15 @@ std::string numbers_of_book(const Arguments& words) {
 
 }  // namespace
 
+namespace {
+
+bool starts_trainer(const Arguments& arguments) {
+  return role_of(arguments.front()) == FileRole::kScript &&
+         kind_of_text(arguments.front(), "").words != "YAML";
+}
+
+}  // namespace
+
 void refuse_no_job(const std::string& verb, const Arguments& arguments) {
   if (!is_among({"manage", "status", "tell"}, verb)) return;
   const FileRole role = role_of(arguments.front());
@@ -161,7 +171,7 @@ void refuse_no_job(const std::string& verb, const Arguments& arguments) {
                                 : role == FileRole::kModel   ? "a model's config.json"
                                 : role == FileRole::kProfile ? "a profile"
                                 : role == FileRole::kCluster ? "a cluster"
-                                : role == FileRole::kScript  ? "a script"
+                                : starts_trainer(arguments)  ? "a script"
                                                              : "";
   if (what.empty()) return;
   const std::string hosts = help_for_hosts(arguments, kJob);

@@ -121,7 +121,9 @@ std::string commands_of_plan(const std::string& plan, const MeasuredStepTyped& s
   }
   const std::string planned =
       command_for_its_model("plan", {plan, kMeasured, made.layout + ": " + step.time});
-  return predicted + " fits the prediction to it; plans that are fitted to it: " + planned;
+  return fmt::format(
+      "{} fits the prediction of the layout in {} to it; plans that are fitted to it: {}",
+      predicted, plan, planned);
 }
 
 void refuse_step_in_calibrate(const Arguments& words, const OptionTable& table) {
@@ -147,9 +149,18 @@ struct RunsTyped {
   std::string option;  // of the first
   std::vector<std::string> runs;
   Arguments others;
+  bool has_units = true;
 };
 
 std::string layout_of_run(const std::string& run) { return run.substr(0, run.rfind(':')); }
+
+// "..: 5200" as "..: 5200ms".
+std::string with_unit(const std::string& run) {
+  const std::size_t begin = run.find_first_not_of(' ', run.rfind(':') + 1);
+  const std::size_t end = std::min(run.find(',', begin), run.size());
+  std::string text = run;
+  return text.replace(begin, end - begin, time_in(run.substr(begin, end - begin)));
+}
 
 // Whatever the option is called: nothing else is said in this form.
 bool is_run(const std::string& value) {
@@ -167,7 +178,10 @@ std::optional<RunsTyped> runs_typed(const OptionTable& table, const Arguments& w
   }
   if (found.empty()) return std::nullopt;
   RunsTyped typed{found.front().name, {}, without(words, found)};
-  for (const GivenOption& option : found) typed.runs.push_back(option.value);
+  typed.has_units = std::all_of(found.begin(), found.end(), [](const GivenOption& option) {
+    return with_unit(option.value) == option.value;
+  });
+  for (const GivenOption& option : found) typed.runs.push_back(with_unit(option.value));
   return typed;
 }
 
@@ -218,12 +232,13 @@ void refuse_runs_elsewhere(const std::string& verb, const Arguments& words,
   if (!typed) return;
   const TypedFiles files = typed_files(words);
   throw_bad_input(fmt::format(
-      "{}: {}, and a run with its layout is told to a search\nhelp: {}; several runs make a file: "
+      "{}: {}, and a run with its layout is told to a search\nhelp: {}{}; several runs make a "
+      "file: "
       "{}",
       typed->option,
       verb == "validate" ? "validate compares a plan with a log"
                          : "calibrate fits to a file of runs",
-      search_fitted_to(*typed, files),
+      search_fitted_to(*typed, files), typed->has_units ? "" : "; the unit was taken by its size",
       command_of("validate", {files.plans.empty() ? "plan.json" : files.plans.front(), "train.log",
                               "--add-to", "runs.json"})));
 }
@@ -291,9 +306,11 @@ std::string help_for_logged(const std::string& plan, const std::string& log, boo
                        command, compared, kWhy);
   }
   return fmt::format(
-      "name the plan that ran: {}; {}{} compares the two, and plans fitted to steps of {}, which "
-      "its batch and the log make: {}{}",
-      command_of_runs("PLAN", log, {}), unsure, compared, time, command, kWhy);
+      "{}{} compares the two, and plans fitted to steps of {}, which its batch and the log make: "
+      "{}\nhelp: else name the plan that ran; several runs are fitted together where their plans "
+      "name "
+      "a cluster file: {}",
+      unsure, compared, time, command, command_of_runs("PLAN", log, {}));
 }
 
 // Where the log itself says what ran: the search that is fitted to it, and how several runs become

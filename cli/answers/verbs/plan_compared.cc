@@ -65,15 +65,6 @@ std::string key_of(const std::string& name) {
   return key == "M" || key == "ETP" ? "" : field_word(key);
 }
 
-// "4" of "TP=4 PP=2": what the plan's layout says of it.
-std::string in_layout(const std::string& layout, const std::string& word) {
-  std::istringstream pairs(layout);
-  for (std::string pair; pairs >> pair;) {
-    if (pair.starts_with(word + '=')) return pair.substr(word.size() + 1);
-  }
-  return "";
-}
-
 std::string own_value(const PlanMade& made, const std::string& key) {
   if (key == "bandwidth") return "1";
   if (key == "device") return made.device;
@@ -83,7 +74,7 @@ std::string own_value(const PlanMade& made, const std::string& key) {
     const double gib = device_facts(made.device).memory_gib;
     return gib > 0.0 ? fmt::format("{:.0f}", gib) : "";
   }
-  std::string own = in_layout(made.layout, key);
+  std::string own = value_in_layout(made.layout, key);
   if (!own.empty() || made.layout.empty()) return own;
   if (key == "schedule") return "1f1b";
   if (key == "recompute") return "none";

@@ -1,10 +1,12 @@
 #include "cli/answers/verbs/plan_made.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdint>
 #include <filesystem>
 #include <limits>
+#include <sstream>
 #include <string_view>
 #include <system_error>
 
@@ -134,6 +136,34 @@ PlanMade plan_made(const std::string& path) {
     made.batch = fmt::format("{}", batch);
   }
   return made;
+}
+
+std::string value_in_layout(const std::string& layout, const std::string& key) {
+  std::istringstream pairs(layout);
+  for (std::string pair; pairs >> pair;) {
+    if (pair.starts_with(key + '=')) return pair.substr(key.size() + 1);
+  }
+  return "";
+}
+
+std::string layout_with(const std::string& layout, const std::vector<std::string>& pairs) {
+  const auto key_of = [](const std::string& pair) { return pair.substr(0, pair.find('=') + 1); };
+  std::vector<std::string> all;
+  std::istringstream words(layout);
+  for (std::string pair; words >> pair;) all.push_back(pair);
+  for (const std::string& pair : pairs) {
+    const auto same = std::find_if(all.begin(), all.end(), [&](const std::string& other) {
+      return key_of(other) == key_of(pair);
+    });
+    if (pair == key_of(pair)) {
+      if (same != all.end()) all.erase(same);
+    } else if (same != all.end()) {
+      *same = pair;
+    } else {
+      all.push_back(pair);
+    }
+  }
+  return fmt::format("{}", fmt::join(all, " "));
 }
 
 }  // namespace penstock

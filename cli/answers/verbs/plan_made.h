@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace penstock {
 
@@ -12,5 +13,11 @@ struct PlanMade {
   std::string sequence_length;  // in tokens
 };
 PlanMade plan_made(const std::string& path);
+
+// "4" of "TP=4 PP=2" and "TP"; empty where the layout does not say it.
+std::string value_in_layout(const std::string& layout, const std::string& key);
+// The layout with these pairs, each in the place of the one with its key, or behind the others;
+// "VP=" takes that pair out.
+std::string layout_with(const std::string& layout, const std::vector<std::string>& pairs);
 
 }  // namespace penstock

@@ -1,6 +1,8 @@
 #include "cli/answers/verbs/train_asked.h"
 
 #include <algorithm>
+#include <sstream>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
@@ -36,6 +38,21 @@ bool is_address(const GivenOption& option) {
   return is_among({"master-addr", "rdzv-endpoint"}, plain_name(option)) && !option.value.empty();
 }
 
+// What else is wrong, which matters for a plan that can be trained; whole commands would fail with
+// this one.
+std::string of_other_plan(const std::string& message) {
+  constexpr std::string_view kHelp = "help: ";
+  std::string out = "\nerror: ";
+  std::istringstream lines(message);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("help: together: ")) continue;
+    const bool is_help = line.starts_with(kHelp);
+    if (is_help) line.insert(kHelp.size(), "for a plan that can be trained: ");
+    out += (out.size() > 8 ? "\n" : "") + line;
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string with_untrainable_plan(std::string message, const Arguments& typed) {
@@ -47,21 +64,20 @@ std::string with_untrainable_plan(std::string message, const Arguments& typed) {
   const PlanFile file = load_plan(plan).value;
   constexpr std::string_view kWhy = "the plan does not say how to build model";
   if (file.description || message.find(kWhy) != std::string::npos) return message;
-  // What else is wrong with the command is no matter: it would fail all the same.
-  const std::string trainer = other_trainer(plan);
   const int ranks = file.plan.devices();
   return fmt::format(
       "{}: {} '{}', because the profile it was made from does not (an estimate from a config.json "
       "never does)\nhelp: another trainer takes it as it is: {} writes the files, of which "
-      "job/run.sh "
-      "starts {}\nhelp: {} replays it here, with ranks that wait instead of computing\nhelp: "
-      "penstock "
-      "train itself runs plans of a profile that was measured: {} measures one, and plans from it "
-      "are made with --for penstock",
-      plan, kWhy, file.model, command_of("export", {plan, "--to", trainer, "-o", "job"}),
+      "job/run.sh starts {}\nhelp: {} replays it here, with ranks that wait instead of "
+      "computing\nhelp: penstock train itself runs plans of a profile that was measured: {} "
+      "measures "
+      "one, and plans from it are made with --for penstock{}",
+      plan, kWhy, file.model,
+      command_of("export", {plan, "--to", other_trainer(plan), "-o", "job"}),
       ranks == 1 ? "its rank" : fmt::format("all {} ranks", ranks),
       command_of("train", {plan, "--virtual"}),
-      command_of("profile", {"config.json", "--device", "cpu", "-o", "measured.json"}));
+      command_of("profile", {"config.json", "--device", "cpu", "-o", "measured.json"}),
+      of_other_plan(message));
 }
 
 void refuse_launcher_options(const std::string& verb, const Arguments& words,

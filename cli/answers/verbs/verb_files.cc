@@ -93,6 +93,7 @@ Arguments with_machine(Arguments words) {
   const bool is_written = is_named("-o") || is_named("--output"),
              has_cluster = is_named("--cluster") || is_named("--device");
   const bool is_measured = words.front() == "nccl-tests";
+  if (has_cluster && is_measured && !is_written) words.insert(words.end(), {"-o", "new.json"});
   if (has_cluster || (!is_written && !is_measured)) return words;
   const auto at = std::find_if(words.begin(), words.end(),
                                [](const std::string& word) { return word.starts_with('-'); });

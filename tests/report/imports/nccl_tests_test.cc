@@ -113,8 +113,11 @@ TEST_CASE("a table without its ranks or its program is refused with what to keep
     unlisted.erase(at, unlisted.find('\n', at) - at + 1);
   }
   CHECK(has(refused(unlisted), "keep the lines \"#  Rank"));
-  CHECK(has(refused(printed(row, "", "x")), "which collective"));
-  CHECK(refused(printed(row, "", "x"), "h100_all_reduce.txt").empty());
+  // Gathers and exchanges have the same columns and ratio.
+  const std::string gathered =
+      " 8388608  2097152  float  none  -1  419.4  20.00  15.00  0  421.0  19.93  14.95  0\n";
+  CHECK(has(refused(printed(gathered, "", "x")), "which collective"));
+  CHECK(refused(printed(gathered, "", "x"), "h100_all_gather.txt").empty());
   CHECK(has(refused(whole + "./build/all_gather_perf\n"), "split it"));
   // Without MPI every process is rank 0.
   CHECK(
@@ -122,6 +125,22 @@ TEST_CASE("a table without its ranks or its program is refused with what to keep
   // 1.5 is no ratio of a broadcast, nor of an all-reduce of 3 ranks.
   CHECK(has(refused(printed(row, "", "broadcast_perf")), "busbw is 1.50 times algbw"));
   CHECK(refused(whole).empty());
+}
+
+// Of 4 ranks busbw is 1.5 times algbw in an all-reduce, and 0.75 times in a reduce-scatter; a
+// reduce has a root.
+TEST_CASE("what reduces to no root is known by the ratio of its bandwidths") {
+  const auto collective_of = [](const std::string& row) {
+    return read_nccl_test(printed(row, "", "x"), "a.txt").collective;
+  };
+  CHECK(collective_of(" 8388608  2097152  float  sum  -1  419.4  20.00  30.00  0\n") ==
+        "all_reduce");
+  CHECK(collective_of(" 8388608  2097152  float  max  -1  419.4  20.00  15.00  0\n") ==
+        "reduce_scatter");
+  CHECK(has(complaint([&] {
+              return collective_of(" 8388608  2097152  float  sum  0  419.4  20.00  20.00  0\n");
+            }),
+            "which collective"));
 }
 
 TEST_CASE("a table names the GPUs of its ranks, each once") {

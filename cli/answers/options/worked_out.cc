@@ -1,0 +1,111 @@
+#include "cli/answers/options/worked_out.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+
+#include <fmt/format.h>
+
+#include "cli/answers/commands/given_options.h"
+#include "cli/answers/commands/plain_name.h"
+#include "cli/answers/files/typed_files.h"
+#include "cli/answers/verbs/measured_asked.h"
+#include "cli/io/files.h"
+#include "cli/words/is_among.h"
+#include "core/values/architecture.h"
+#include "core/values/error.h"
+#include "report/words.h"
+
+namespace penstock {
+namespace {
+
+constexpr std::int64_t kMost = 1'000'000'000;  // so that products of three stay inside 64 bits
+
+std::int64_t number_in(const std::string& text) {
+  std::int64_t number = 0;
+  const auto result = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool is_whole = result.ec == std::errc() && result.ptr == text.data() + text.size();
+  return is_whole && number > 0 && number <= kMost ? number : 0;
+}
+
+// Of a config.json among the words.
+Architecture model_in(const Arguments& read) {
+  const TypedFiles files = typed_files(read);
+  if (files.models.empty() || !is_there(files.models.front())) return {};
+  try {
+    const Loaded<Json> config = load_json(files.models.front());
+    return read_architecture(config.value, config.file.path);
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+// "--train-iters 500000".
+WorkedOut tokens_of_steps(const UnreadOption& option, const Arguments& read) {
+  constexpr int kLongestDefault = 8192;  // as the planner takes it
+  const std::int64_t steps = number_in(option.value),
+                     batch = number_in(value_of(read, {"--global-batch"}).value_or(""));
+  std::int64_t length = number_in(value_of(read, {"--sequence-length"}).value_or(""));
+  if (length == 0) length = std::min(model_in(read).positions, kLongestDefault);
+  if (steps == 0 || batch == 0 || length == 0 || steps * batch > kMost * kMost / length) return {};
+  const std::string tokens = std::to_string(steps * batch * length);
+  return {{"--tokens", tokens},
+          fmt::format("write --tokens {}, those of {} steps x {} samples x {}", tokens,
+                      with_commas(steps), with_commas(batch), with_commas(length))};
+}
+
+// "--num-layers-per-virtual-pipeline-stage 4".
+WorkedOut stages_of_layers(const UnreadOption& option, const Arguments& read) {
+  const std::string layout = layout_typed(read), key = "PP=";
+  const std::size_t at = layout.find(key);
+  if (at == std::string::npos) return {};
+  const std::size_t begin = at + key.size();
+  const std::int64_t ranks = number_in(layout.substr(begin, layout.find(' ', begin) - begin)),
+                     each = number_in(option.value), layers = model_in(read).layers;
+  if (ranks == 0 || each == 0 || layers == 0 || layers % (ranks * each) != 0) return {};
+  const std::string stages = std::to_string(layers / ranks / each);
+  return {
+      {"--vp", stages},
+      fmt::format("write --vp {}: {} layers / PP {} / {} a stage", stages, layers, ranks, each)};
+}
+
+bool are_eight_bits(const std::string& name) {
+  return is_among({"fp8", "fp8-format", "fp8-hybrid", "fp8-e4m3"}, name);
+}
+
+// "--bf16 --fp8-format hybrid", as Megatron-LM has them together.
+WorkedOut both_precisions(const std::string& name, const std::vector<UnreadOption>& all) {
+  const auto has = [&all](const auto& is_it) {
+    return std::any_of(all.begin(), all.end(),
+                       [&](const UnreadOption& each) { return is_it(plain_name(each.name)); });
+  };
+  const bool has_sixteen = has([](const std::string& other) {
+    return is_among({"bf16", "fp16"}, other);
+  });
+  if (!has_sixteen || !has(are_eight_bits)) return {};
+  if (are_eight_bits(name)) return {{"--precision", "float8"}, "write --precision float8"};
+  return {{}, "leave it out: with float8 what is no product of layers is in bfloat16"};
+}
+
+}  // namespace
+
+WorkedOut worked_out(const UnreadOption& option, const std::vector<UnreadOption>& all,
+                     const Arguments& read, const Asked& asked) {
+  const std::string name = plain_name(option.name);
+  const bool are_steps =
+      is_among({"train-iters", "max-steps", "num-steps", "iterations", "train-steps",
+                "training-steps", "total-steps", "steps", "num-iterations", "train-iterations"},
+               name);
+  const bool are_layers =
+      is_among({"num-layers-per-virtual-pipeline-stage", "layers-per-virtual-stage"}, name);
+  if (are_steps && asked.has("--tokens") && !value_of(read, {"--tokens"})) {
+    return tokens_of_steps(option, read);
+  }
+  if (asked.has("--precision") && (are_eight_bits(name) || is_among({"bf16", "fp16"}, name))) {
+    return both_precisions(name, all);
+  }
+  if (are_layers && asked.has("--pin")) return stages_of_layers(option, read);
+  return {};
+}
+
+}  // namespace penstock
