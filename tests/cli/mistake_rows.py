@@ -67,6 +67,7 @@ def prepare(penstock, folder):
                        ("list.json", "[1, 2]"), ("bom.json", "\ufeff" + config),
                        ("ds_config.json", '{"train_batch_size": 64}'), ("log.jsonl", '{"step": 1}\n'),
                        ("my_train.sh", SCRIPT), ("my_megatron.log", LOG), ("my_lengths.txt", "100\n200\n"),
+                       ("ds_ltd.json", '{"train_batch_size": 4, "data_efficiency": {"random_ltd": {"model_type": "decoder"}}}'),
                        ("cut.json", '{"model_type": "llama", "hidden_size": 40'), ("cluster.yaml", "nodes: 8"),
                        ("vit.json", '{"model_type": "vit", "hidden_size": 768, "num_hidden_layers": 12, '
                                     '"num_attention_heads": 12, "image_size": 224}')):

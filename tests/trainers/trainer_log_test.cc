@@ -279,6 +279,40 @@ TEST_CASE("no byte that is changed or cut off makes a reader fall") {
   }
 }
 
+// 64 ranks of TP 2 x PP 4 are 8 replicas; of 3 and 5 seconds after the warm-up the lower is told.
+TEST_CASE("Megatron-LM's list of arguments says the layout that ran") {
+  const std::string arguments =
+      "  global_batch_size ............................... 512\n"
+      "  micro_batch_size ................................ 1\n"
+      "  pipeline_model_parallel_size .................... 4\n"
+      "  recompute_granularity ........................... selective\n"
+      "  seq_length ...................................... 4096\n"
+      "  tensor_model_parallel_size ...................... 2\n"
+      "  use_distributed_optimizer ....................... True\n"
+      "  virtual_pipeline_model_parallel_size ............ 2\n"
+      "  world_size ...................................... 64\n";
+  std::string steps;
+  for (int i = 1; i <= 3; ++i) steps += megatron(i, "9000.0", 512);
+  const auto job = job_of_log(
+      arguments + steps + megatron(4, "3000.0", 512) + megatron(5, "5000.0", 512), "train.log");
+  REQUIRE(job.has_value());
+  const Plan& plan = job->plan;
+  CHECK(plan.tensor == 2);
+  CHECK(plan.pipeline == 4);
+  CHECK(plan.data == 8);
+  CHECK(plan.chunks == 2);
+  CHECK(plan.schedule == "interleaved");
+  CHECK(plan.micro_batch_size == 1);
+  CHECK(plan.global_batch == 512);
+  CHECK(plan.sequence_length == 4096);
+  CHECK(plan.zero1);
+  CHECK(plan.recompute == "selective");
+  CHECK(job->step_time == Duration{3'000'000'000});
+  CHECK(!job_of_log(steps, "train.log"));
+  const std::string odd = "  world_size ...................................... 63\n";
+  CHECK(!job_of_log(arguments + odd + steps + megatron(4, "3000.0", 512), "train.log"));
+}
+
 TEST_CASE("the trainer is told by its lines") {
   CHECK(trainer_of_log(megatron(1, "1.0")) == find_trainer_row("megatron"));
   CHECK(trainer_of_log(titan(1, "1")) == find_trainer_row("torchtitan"));

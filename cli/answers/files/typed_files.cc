@@ -12,6 +12,7 @@
 #include "cli/io/files.h"
 #include "cli/words/near_files.h"
 #include "core/files/plan_format.h"
+#include "core/values/error.h"
 
 namespace penstock {
 namespace {
@@ -37,9 +38,14 @@ bool describes_model(const std::string& path) {
   std::error_code error;
   constexpr std::uintmax_t kLargest = 1U << 20U;
   if (!path.ends_with(".json") || std::filesystem::file_size(path, error) > kLargest) return false;
-  const std::string text = read_file(path);
-  return text.find("\"model_type\"") != std::string::npos ||
-         text.find("\"hidden_size\"") != std::string::npos;
+  // Further inside other files have such keys, too: DeepSpeed's, of which layers drop tokens.
+  try {
+    return is_model_config(load_json(path).value);
+  } catch (const Error&) {
+    const std::string text = read_file(path);
+    return text.find("\"model_type\"") != std::string::npos ||
+           text.find("\"hidden_size\"") != std::string::npos;
+  }
 }
 
 // Of scripts, configurations and logs the ending says enough.
