@@ -62,8 +62,9 @@ constexpr const char* kHowToCosts =
     "a file of costs lists the times of every stage (penstock.costs/1, "
     "docs/schedules_without_a_model.md); --cost F=10ms,B=20ms needs none";
 constexpr const char* kHowToJobs =
-    "a list of jobs (penstock.jobs/1) names models, their steps and profiles: data/multi has some "
-    "to copy, docs/multi.md the keys";
+    "a list of jobs (penstock.jobs/1) names models, their batches and steps: {\"format\": "
+    "\"penstock.jobs/1\", \"jobs\": [{\"name\": \"job-1\", \"model\": \"config.json\", "
+    "\"global_batch\": 512, \"steps\": 1000}]}; docs/multi.md has the other keys";
 constexpr const char* kHowToRuns =
     "penstock validate plan.json RUN --add-to runs.json writes it; docs/file_formats.md has its "
     "keys";

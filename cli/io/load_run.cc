@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/answers/files/hugging_face_job.h"
 #include "cli/io/text_file.h"
 #include "cli/words/parse.h"
 #include "core/values/error.h"
@@ -113,6 +114,10 @@ LoadedRun load_run(const std::string& path, const Loaded<PlanFile>& plan,
                 "traces: penstock validate plan.json train.log");
   if (!is_own_log(text) && trainer_of_log(text)) {
     return from_trainer_log(text, path, plan, options);
+  }
+  if (is_of_hugging_face(text)) {
+    throw_bad_input(path + ": a log of Hugging Face's Trainer, which is not read\nhelp: " +
+                    help_for_hugging_face(text));
   }
   if (!text.empty() && !text.starts_with('{')) {
     throw_bad_input(path +

@@ -14,6 +14,7 @@
 
 #include "cli/io/device_names.h"
 #include "cli/io/files.h"
+#include "cli/options/assumed_machine.h"
 #include "cli/options/global_batch.h"
 #include "cli/options/measured_runs.h"
 #include "cli/options/memory_limit.h"

@@ -119,7 +119,9 @@ std::string remark_of_uneven_batch(int global_batch, std::string_view what, std:
 
 std::string remark_of_uneven_plan(const SearchRequest& request, const Plan& plan) {
   const bool is_even = plan.is_mixed() || !plan.has_even_batch() || has_equal_micro_batches(plan);
-  const bool is_pinned = request.pins.data && request.pins.micro_batch_size;
+  // Those that are pinned have a remark of their own.
+  const bool is_pinned = request.pins.data && (request.pins.micro_batch_size ||
+                                               request.global_batch % *request.pins.data != 0);
   if (request.trainer != nullptr || is_even || is_pinned) return "";
   return fmt::format(
       "note: gbs = {} is no multiple of DP x mbs = {}, which most trainers refuse; --for megatron "

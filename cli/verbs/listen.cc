@@ -118,6 +118,9 @@ Answer run_listen(const Arguments& arguments, Screen screen) {
                   "stderr, and runs until a signal ends it.",
                   kExamples);
   given.declare(options);
+  options.remark({"port", "bind", "address", "host", "listen"},
+                 "it opens no port: it asks the cloud whether this machine will be taken away, and "
+                 "tells the manager: penstock listen job.json --cloud aws --machine NAME");
   if (auto help = options.parse(arguments, screen)) return help_answer(*help);
   const bool is_cloud = given.job == "aws" || given.job == "gcp" || given.job == "azure";
   if (is_cloud && !given.cloud) {

@@ -10,10 +10,12 @@
 
 #include <fmt/format.h>
 
+#include "cli/answers/commands/given_options.h"
 #include "cli/io/files.h"
 #include "cli/io/plan_question.h"
 #include "cli/io/progress.h"
 #include "cli/io/report_command.h"
+#include "cli/io/shell_word.h"
 #include "cli/io/write_output.h"
 #include "cli/options/counts_of_types.h"
 #include "cli/options/gpu_counts.h"
@@ -343,6 +345,25 @@ std::string remark_of_tokens(const std::optional<TrainingQuestion>& asked,
       with_commas(asked->tokens), with_commas(step), asked->tokens, asked->tokens);
 }
 
+// Days and price of each of several sizes.
+std::string help_for_tokens_of_sizes(const Arguments& typed) {
+  constexpr std::size_t kMost = 16;
+  const auto gpus = value_of(typed, {"--gpus"});
+  const auto counts = gpus ? gpu_counts(*gpus) : std::nullopt;
+  if (!counts || counts->size() > kMost) {
+    return "leave it out; penstock compare with --tokens and --vary gpus=A,B,C says time and price "
+           "of each";
+  }
+  Arguments words = typed;
+  for (const GivenOption& option : given_words({}, typed).options) {
+    if (option.name != "--gpus") continue;
+    words =
+        with_instead(words, option, {"--vary", fmt::format("gpus={}", fmt::join(*counts, ","))});
+    break;
+  }
+  return "time and price of each are what compare says: " + command_of("compare", words);
+}
+
 }  // namespace
 
 Answer run_plan(const Arguments& arguments, Screen screen) {
@@ -390,7 +411,9 @@ Answer run_plan(const Arguments& arguments, Screen screen) {
   wrong.refuse();
   const std::optional<BookSizes> sizes = book_sizes(given, nodes);
   if (sizes) {
-    refuse_given(given_names, {"--baseline", "-v", "--top", "--tokens"},
+    refuse_given(given_names, {"--tokens"}, "--gpus names many numbers, each with its plan",
+                 help_for_tokens_of_sizes(given.command.words));
+    refuse_given(given_names, {"--baseline", "-v", "--top"},
                  "--gpus names many numbers, each with its plan", "leave it out");
   }
   if (given.trainer) given.trainer = trainer_called(*given.trainer);

@@ -145,8 +145,8 @@ std::string help_for_devices(const Plan& plan, int there) {
   if (of_replica > there) {
     return fmt::format("write a smaller PP or TP, or give {}", count_of(plan.devices(), "GPU"));
   }
-  return fmt::format("write DP={}, or give {}", there / of_replica,
-                     count_of(plan.devices(), "GPU"));
+  return fmt::format("with DP={} it takes those, or write --gpus {}", there / of_replica,
+                     plan.devices());
 }
 
 // What no measurement or cluster of one type can answer, in the words of the layout.

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/answers/files/typed_files.h"
 #include "cli/parts/manager_of_job.h"
 #include "cli/verbs/verbs.h"
 #include "cli/words/parse.h"
@@ -122,6 +123,12 @@ const std::string& required_command(const TellOptions& given) {
     bad_option("JOB", "the job file comes first",
                names_job ? fmt::format("penstock tell {} {}", *given.command, given.job)
                          : fmt::format("penstock tell job.json {} {}", given.job, *given.command));
+  }
+  if (called != kOtherCommands.end() && !is_there(given.job)) {
+    bad_option(
+        "JOB", "the job file comes first",
+        fmt::format("'{}' is '{}' here: penstock tell job.json {} {}", called->typed, called->meant,
+                    called->meant.substr(0, called->meant.find('\'')), *given.command));
   }
   for (const OtherCommand& other : kOtherCommands) {
     if (other.typed != *given.command) continue;

@@ -306,6 +306,8 @@ Answer run_trace(const Arguments& arguments, Screen screen) {
       "over time, penstock simulate plan.json --memory-csv memory.csv writes it");
   TypedCommand command;
   options.keep_command(command);
+  options.remark({"perfetto", "chrome", "chrome-trace"},
+                 "leave it out: -o step.json, or another name in .json, opens in ui.perfetto.dev");
   if (auto help = options.parse(arguments, screen)) return help_answer(*help);
   given.choose_format();
   given.refuse_chrome(command);

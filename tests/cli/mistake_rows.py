@@ -67,6 +67,11 @@ def prepare(penstock, folder):
                        ("list.json", "[1, 2]"), ("bom.json", "\ufeff" + config),
                        ("ds_config.json", '{"train_batch_size": 64}'), ("log.jsonl", '{"step": 1}\n'),
                        ("my_train.sh", SCRIPT), ("my_megatron.log", LOG), ("my_lengths.txt", "100\n200\n"),
+                       ("my_runs.csv", "tp,pp,dp,mbs,gbs,step_time_s\n1,1,8,1,64,6.9\n2,1,4,1,64,7.4\n"),
+                       ("hf.txt", "{'loss': 1.25, 'grad_norm': 0.5, 'learning_rate': 2e-05, 'epoch': 0.1}\n"),
+                       ("accelerate.yaml", "distributed_type: FSDP\nnum_processes: 8\n"),
+                       ("hf.sh", "accelerate launch --num_processes 4 train.py --per_device_train_batch_size 2 "
+                                 "--gradient_accumulation_steps 8\n"),
                        ("ds_ltd.json", '{"train_batch_size": 4, "data_efficiency": {"random_ltd": {"model_type": "decoder"}}}'),
                        ("cut.json", '{"model_type": "llama", "hidden_size": 40'), ("cluster.yaml", "nodes: 8"),
                        ("vit.json", '{"model_type": "vit", "hidden_size": 768, "num_hidden_layers": 12, '

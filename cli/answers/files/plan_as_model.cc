@@ -170,14 +170,14 @@ void refuse_plan_as_model(const std::string& verb, const Arguments& arguments) {
     throw_bad_input(
         fmt::format("{}: this is a plan, and a model belongs here\nhelp: {}", path, help));
   }
-  help =
-      verb == "compare"
-          ? fmt::format(
-                "penstock plan config.json ... --baseline {0} compares it with the best "
-                "plan of that model; penstock explain {0} says what would make it faster",
-                path)
-          : fmt::format(
-                "penstock explain {0} says what limits it, penstock simulate {0} replays it", path);
+  help = verb == "compare"
+             ? fmt::format(
+                   "penstock plan config.json ... --baseline {0} compares it with the best "
+                   "plan of that model; penstock explain {0} says what would make it faster",
+                   path)
+             : fmt::format("{} says what limits it, {} replays it",
+                           command_of("explain", with_taken("explain", {path}, arguments)),
+                           command_of("simulate", with_taken("simulate", {path}, arguments)));
   std::string command = command_for_its_model(verb, arguments);
   // An option that the verb has not is no reason to say nothing of the others.
   if (command.empty()) {

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "cli/answers/commands/whole_command.h"
+#include "cli/answers/files/hugging_face_job.h"
 #include "cli/answers/files/job_file.h"
 #include "cli/answers/files/second_model.h"
 #include "cli/answers/files/typed_files.h"
@@ -139,7 +140,8 @@ std::string help_for_book_and_trace(const SurplusWord& surplus) {
     if (word.ends_with(".csv")) trace = word;
     if (role_of(word) == FileRole::kBook) book = word;
   }
-  return fmt::format("the book and the recording have options: --book {} --trace {}", book, trace);
+  return fmt::format("the book and the recording have options: {}",
+                     command_of("morph", {"--book", book, "--trace", trace}));
 }
 
 std::string help_for_written(const SurplusWord& surplus) {
@@ -164,7 +166,7 @@ std::string help_for_reported(const SurplusWord& surplus) {
                "plan.json writes the one for N GPUs"
          : is_there(word)
              ? "plans follow the first one: penstock report plan.json other.json -o report.html"
-             : fmt::format("there is no file {}; plans follow the first one", word);
+             : fmt::format("there is no file {}: plans are compared that are there", word);
 }
 
 // "plan profile.json a.json b.json", "--cluster a.json b.json": one model on each of the clusters.
@@ -254,6 +256,10 @@ std::string help_for_runs(const SurplusWord& surplus) {
     is_run = is_run || is_plan || is_log;
   }
   if (!is_run && surplus.left.size() == 1) return help_for_no_runs(surplus.left[0]);
+  if (is_there(log) && std::filesystem::is_regular_file(log)) {
+    const std::string text = load_text(log, "");
+    if (is_of_hugging_face(text)) return help_for_hugging_face(text);
+  }
   return fmt::format(
       "penstock validate {} {} --add-to runs.json adds a run; then penstock calibrate "
       "--runs runs.json",

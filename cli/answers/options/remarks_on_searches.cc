@@ -17,7 +17,9 @@ constexpr std::array kOnSearches{
         "sequence length), gives its days and its price",
         "--tokens"},
     Remark{{"lora", "peft", "qlora", "finetune", "fine-tune"},
-           "all parameters are trained: LoRA and other adapters are not modelled"},
+           "leave it out: all parameters are trained (LoRA and other adapters are not modelled), "
+           "so that "
+           "the memory of the answer is more than theirs"},
     Remark{{"optimizer", "optim", "adam", "adamw", "sgd"},
            "leave it out: AdamW in mixed precision is assumed; a profile may say otherwise "
            "(docs/file_formats.md)",
@@ -30,7 +32,7 @@ constexpr std::array kOnSearches{
            "devices NAME what is assumed of a GPU"},
     Remark{{"yaml", "toml", "xml"}, "programs read --json"},
     Remark{{"perfetto", "chrome", "chrome-trace"},
-           "that is what penstock trace plan.json -o step.json writes; --format has the others"},
+           "penstock trace plan.json -o step.json writes what opens in ui.perfetto.dev"},
     Remark{
         {"micro-batch-count", "num-micro-batch", "num-microbatch", "num-seq", "num-seqs",
          "num-sequences", "seq-count"},

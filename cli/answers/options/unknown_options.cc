@@ -417,7 +417,11 @@ void Options::refuse_leftovers(const Arguments& own) const {
   const auto option = std::find_if(leftovers.begin(), leftovers.end(),
                                    [](const std::string& text) { return text.starts_with('-'); });
   if (option != leftovers.end()) {
-    refuse_option(*option, "leave it out: there is no such option");
+    const bool is_command = *option == "--" && option + 1 != leftovers.end();
+    refuse_option(*option, is_command ? fmt::format("leave it out, and what follows: no command of "
+                                                    "yours is run here ('{}')",
+                                                    *(option + 1))
+                                      : "leave it out: there is no such option");
   }
   const auto equals = std::find(own.begin(), own.end(), "=");
   if (equals != own.end() && equals != own.begin() && equals + 1 != own.end()) {

@@ -11,6 +11,7 @@
 #include "cli/answers/files/typed_files.h"
 #include "cli/answers/verbs/measured_asked.h"
 #include "cli/io/files.h"
+#include "cli/words/field_words.h"
 #include "cli/words/is_among.h"
 #include "core/values/architecture.h"
 #include "core/values/error.h"
@@ -69,6 +70,27 @@ WorkedOut stages_of_layers(const UnreadOption& option, const Arguments& read) {
       fmt::format("write --vp {}: {} layers / PP {} / {} a stage", stages, layers, ranks, each)};
 }
 
+// "--optim adamw_bnb_8bit": moments in 8 bits beside a master copy in 32; nothing of AdamW, which
+// is assumed.
+WorkedOut bytes_of_optimizer(const std::string& value) {
+  const std::string name = plain_word(value);
+  constexpr int kMaster = 4, kMoment = 4;
+  const bool is_small =
+      name.find("8bit") != std::string::npos || name.find("8-bit") != std::string::npos;
+  const int bytes =
+      is_small ? kMaster + 2
+      : name.find("lion") != std::string::npos || name.find("momentum") != std::string::npos
+          ? kMaster + kMoment
+      : name == "sgd" ? kMaster
+                      : 0;
+  if (bytes == 0) return {};
+  return {
+      {"--optimizer-bytes", std::to_string(bytes)},
+      fmt::format("write --optimizer-bytes {}, what {} keeps of a parameter with a master copy in "
+                  "32 bits",
+                  bytes, value)};
+}
+
 bool are_eight_bits(const std::string& name) {
   return is_among({"fp8", "fp8-format", "fp8-hybrid", "fp8-e4m3"}, name);
 }
@@ -100,6 +122,10 @@ WorkedOut worked_out(const UnreadOption& option, const std::vector<UnreadOption>
       is_among({"num-layers-per-virtual-pipeline-stage", "layers-per-virtual-stage"}, name);
   if (are_steps && asked.has("--tokens") && !value_of(read, {"--tokens"})) {
     return tokens_of_steps(option, read);
+  }
+  if (is_among({"optim", "optimizer-name", "optimizer-type"}, name) &&
+      asked.has("--optimizer-bytes") && !value_of(read, {"--optimizer-bytes"})) {
+    return bytes_of_optimizer(option.value);
   }
   if (asked.has("--precision") && (are_eight_bits(name) || is_among({"bf16", "fp16"}, name))) {
     return both_precisions(name, all);

@@ -82,7 +82,7 @@ std::string same_layout_with(const std::string& plan, const std::string& choice)
   const PlanMade made = plan_made(plan);
   if (!choice.starts_with(kSchedule) || made.layout.empty()) return "";
   if (number_in(made.layout, "PP") <= 1) {
-    return "this one has no pipeline (PP 1), so that a schedule changes nothing; ";
+    return "this one has no pipeline (PP 1), whose order a schedule says; ";
   }
   // The batch is an option of its own then.
   const std::string command = command_for_its_model(

@@ -321,7 +321,8 @@ std::string help_for_plan_first(std::string_view verb, const Arguments& typed) {
     model.insert(model.end(), parted.making.begin(), parted.making.end());
     return fmt::format(
         "hand it to a trainer: {} --for megatron -o plan.json; then penstock export plan.json --to "
-        "megatron -o job writes the files that start it\nhelp: penstock train itself runs plans of "
+        "megatron -o job writes the files that start it, for 50 steps until you change them\nhelp: "
+        "penstock train itself runs plans of "
         "what was measured: penstock profile {} --device cpu --links -o measured.json "
         "--cluster-out "
         "this-machine.json; penstock plan measured.json --cluster this-machine.json --global-batch "

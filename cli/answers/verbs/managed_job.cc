@@ -127,7 +127,7 @@ std::string range_of(const std::string& value) {
 }
 
 // What the book is to plan for: of "--nnodes 1:4" the nodes, of "--min-gpus 8 --max-gpus 64" the
-// GPUs.
+// GPUs; empty where nothing is said.
 std::string numbers_of_book(const Arguments& words) {
   std::string least, most;
   const char* option = "--gpus";
@@ -149,7 +149,7 @@ std::string numbers_of_book(const Arguments& words) {
       return fmt::format("{} {}", option, range);
     }
   }
-  if (most.empty()) return "--gpus 8..64";
+  if (most.empty()) return "";
   return fmt::format("{} {}..{}", option, least.empty() ? "1" : least, most);
 }
 
@@ -162,6 +162,32 @@ bool starts_trainer(const Arguments& arguments) {
          kind_of_text(arguments.front(), "").words != "YAML";
 }
 
+// "its book has a plan for ..": the commands that make it, of a model that was measured.
+std::string steps_to_book(FileRole role, const Arguments& arguments) {
+  const std::string& file = arguments.front();
+  const std::string numbers = numbers_of_book(arguments);
+  if (role == FileRole::kBook && numbers.empty()) return file + " is what it names as its book";
+  const PlanMade made = role == FileRole::kPlan ? plan_made(file) : PlanMade{};
+  const bool is_measured = role == FileRole::kProfile || role_of(made.model) == FileRole::kProfile;
+  const std::string model = role == FileRole::kModel ? shell_word(file) : "config.json";
+  const std::string measured =
+      is_measured ? ""
+                  : fmt::format(
+                        "penstock profile {} --device cuda --links -o measured.json "
+                        "--cluster-out cluster.json (of this machine: raise its nodes), "
+                        "then ",
+                        model);
+  return fmt::format(
+      "its book has a plan for every number of GPUs, of a model that was measured: {}penstock plan "
+      "{} --cluster {} {} --global-batch {} --for penstock -o book.json",
+      measured,
+      role == FileRole::kProfile ? shell_word(file)
+      : is_measured              ? shell_word(made.model)
+                                 : "measured.json",
+      made.cluster.empty() ? "cluster.json" : shell_word(made.cluster),
+      numbers.empty() ? "--gpus 8..64" : numbers, made.batch.empty() ? "512" : made.batch);
+}
+
 }  // namespace
 
 void refuse_no_job(const std::string& verb, const Arguments& arguments) {
@@ -171,27 +197,22 @@ void refuse_no_job(const std::string& verb, const Arguments& arguments) {
                                 : role == FileRole::kModel   ? "a model's config.json"
                                 : role == FileRole::kProfile ? "a profile"
                                 : role == FileRole::kCluster ? "a cluster"
+                                : role == FileRole::kBook    ? "a book of plans"
                                 : starts_trainer(arguments)  ? "a script"
                                                              : "";
   if (what.empty()) return;
   const std::string hosts = help_for_hosts(arguments, kJob);
-  const PlanMade made = role == FileRole::kPlan ? plan_made(arguments.front()) : PlanMade{};
+  const bool leaves_scripts = what == "a script";
   throw_bad_input(fmt::format(
       "{}: this is {}, and a job file belongs here\nhelp: manage keeps jobs of penstock's own "
       "train "
-      "running when GPUs come and go{}; a job file names one, job.json: {}\nhelp: its book has a "
-      "plan "
-      "for every number of GPUs, of a model that penstock profile measured: penstock plan {} "
-      "--cluster {} {} --global-batch {} --for penstock -o book.json; then penstock {} {}\nhelp: "
-      "for "
-      "another trainer's job penstock morph --book book.json --trace trace.csv says when to change "
-      "the plan{}{}",
+      "running when GPUs come and go{}; a job file names one, job.json: {}\nhelp: {}; then "
+      "penstock "
+      "{} {}\nhelp: another trainer's job stays with its launcher: penstock morph --book book.json "
+      "--trace trace.csv says when to change its plan{}{}",
       arguments.front(), what,
-      role == FileRole::kScript ? ", and leaves the scripts of other trainers to Slurm and torchrun"
-                                : "",
-      kLeastJobFile, role == FileRole::kProfile ? arguments.front() : "profile.json",
-      made.cluster.empty() ? "cluster.json" : shell_word(made.cluster), numbers_of_book(arguments),
-      made.batch.empty() ? "512" : made.batch, verb == "tell" ? "manage" : verb, kJob,
+      leaves_scripts ? ", and leaves the scripts of other trainers to Slurm and torchrun" : "",
+      kLeastJobFile, steps_to_book(role, arguments), verb == "tell" ? "manage" : verb, kJob,
       hosts.empty() ? "" : "\nhelp: ", hosts));
 }
 

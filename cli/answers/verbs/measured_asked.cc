@@ -23,11 +23,14 @@
 #include "cli/io/files.h"
 #include "cli/io/load_run.h"
 #include "cli/io/shell_word.h"
+#include "cli/io/text_file.h"
 #include "cli/verbs/verbs.h"
 #include "cli/words/field_words.h"
 #include "cli/words/has_part.h"
 #include "cli/words/is_among.h"
+#include "cli/words/is_digits.h"
 #include "cli/words/measured_time.h"
+#include "cli/words/parted_at_commas.h"
 #include "core/values/error.h"
 
 namespace penstock {
@@ -154,8 +157,17 @@ struct RunsTyped {
 
 std::string layout_of_run(const std::string& run) { return run.substr(0, run.rfind(':')); }
 
+// "DP=8 mbs=1 gbs=64 4.2s" as "DP=8 mbs=1 gbs=64: 4.2s".
+std::string with_colon(const std::string& run) {
+  const std::size_t blank = run.rfind(' ');
+  const bool lacks_it = run.find(':') == std::string::npos && run.find('=') < blank &&
+                        blank != std::string::npos && !time_in(run.substr(blank + 1)).empty();
+  return lacks_it ? run.substr(0, blank) + ": " + run.substr(blank + 1) : run;
+}
+
 // "..: 5200" as "..: 5200ms".
-std::string with_unit(const std::string& run) {
+std::string with_unit(const std::string& typed) {
+  const std::string run = with_colon(typed);
   const std::size_t begin = run.find_first_not_of(' ', run.rfind(':') + 1);
   const std::size_t end = std::min(run.find(',', begin), run.size());
   std::string text = run;
@@ -163,7 +175,8 @@ std::string with_unit(const std::string& run) {
 }
 
 // Whatever the option is called: nothing else is said in this form.
-bool is_run(const std::string& value) {
+bool is_run(const std::string& typed) {
+  const std::string value = with_colon(typed);
   const std::size_t colon = value.rfind(':');
   if (colon == std::string::npos || value.find('=') > colon) return false;
   const std::size_t begin = value.find_first_not_of(' ', colon + 1);
@@ -179,7 +192,7 @@ std::optional<RunsTyped> runs_typed(const OptionTable& table, const Arguments& w
   if (found.empty()) return std::nullopt;
   RunsTyped typed{found.front().name, {}, without(words, found)};
   typed.has_units = std::all_of(found.begin(), found.end(), [](const GivenOption& option) {
-    return with_unit(option.value) == option.value;
+    return with_unit(option.value) == with_colon(option.value);
   });
   for (const GivenOption& option : found) typed.runs.push_back(with_unit(option.value));
   return typed;
@@ -241,6 +254,49 @@ void refuse_runs_elsewhere(const std::string& verb, const Arguments& words,
       search_fitted_to(*typed, files), typed->has_units ? "" : "; the unit was taken by its size",
       command_of("validate", {files.plans.empty() ? "plan.json" : files.plans.front(), "train.log",
                               "--add-to", "runs.json"})));
+}
+
+// The runs of a table with a line of names, "tp,pp,dp,mbs,gbs,step_time_s"; empty of other files.
+std::vector<std::string> runs_in_table(const std::string& path) {
+  constexpr std::size_t kMostRuns = 4;
+  std::istringstream lines(load_text(path, ""));
+  std::string line;
+  std::getline(lines, line);
+  const Arguments names = parted_at_commas(line);
+  std::vector<std::string> runs;
+  while (runs.size() < kMostRuns && std::getline(lines, line)) {
+    const Arguments cells = parted_at_commas(line);
+    std::string layout, time;
+    for (std::size_t i = 0; i < names.size() && i < cells.size(); ++i) {
+      const std::string plain = plain_name(names[i]), key = key_called(plain);
+      if (plain.find("step") != std::string::npos || plain.find("time") != std::string::npos) {
+        time = plain.ends_with("ms")   ? cells[i] + "ms"
+               : plain.ends_with("-s") ? cells[i] + 's'
+                                       : time_in(cells[i]);
+      } else if (!key.empty() && is_digits(cells[i])) {
+        layout += fmt::format("{}{}={}", layout.empty() ? "" : " ", field_word(key), cells[i]);
+      }
+    }
+    if (layout.empty() || time.empty()) return {};
+    runs.push_back(fmt::format("{}: {}", layout, time));
+  }
+  return runs;
+}
+
+// "calibrate runs.csv".
+void refuse_table_in_calibrate(const Arguments& words) {
+  const auto table = std::find_if(words.begin(), words.end(), [](const std::string& word) {
+    return word.ends_with(".csv") && is_there(word);
+  });
+  if (table == words.end()) return;
+  RunsTyped typed{*table, runs_in_table(*table), {}};
+  if (typed.runs.empty()) return;
+  TypedFiles files = typed_files(words);
+  if (files.models.empty() && is_there("config.json")) files.models = {"config.json"};
+  throw_bad_input(fmt::format(
+      "{}: this is a table, and --runs takes JSON (penstock.runs/1), which penstock validate PLAN "
+      "LOG --add-to runs.json writes\nhelp: runs with their layouts are told to a search: {}",
+      *table, search_fitted_to(typed, files)));
 }
 
 // "validate plan.json --measured 5.2s".
@@ -421,6 +477,7 @@ void refuse_measured_elsewhere(const OptionTable& table, const Arguments& words)
   if (verb == "calibrate") {
     refuse_runs_elsewhere(verb, words, table);
     refuse_step_in_calibrate(words, table);
+    refuse_table_in_calibrate(words);
     refuse_log_in_calibrate(words);
   }
   if (verb == "validate") {

@@ -271,6 +271,15 @@ std::string plan_compared(const Arguments& words) {
   const std::size_t at = whole.find(device);
   const bool is_varied = whole.find("--vary device=") != std::string::npos;
   if (is_varied && at != std::string::npos) whole.erase(at, device.size() - 1);
+  const bool is_network = whole.find("--vary network=") != std::string::npos;
+  const bool is_one_node = is_digits(made.gpus) && made.gpus.size() < 6 &&
+                           std::stoi(made.gpus) <= device_facts(made.device).per_node;
+  if (is_network && is_one_node && !whole.empty()) {
+    whole += fmt::format(
+        "; its {} GPUs are in one node, where no network is used: with more, as --gpus {}, it "
+        "matters",
+        made.gpus, 2 * device_facts(made.device).per_node);
+  }
   return whole;
 }
 

@@ -84,20 +84,19 @@ TypedTrace trace_in(const Arguments& words) {
   return {bare == given.bare.end() ? "" : *bare, ""};
 }
 
-std::string remark_on_trace(const TypedTrace& trace) {
+std::string remark_on_trace(const TypedTrace& trace, int gpus) {
+  constexpr int kPerNode = 8;
+  const int less = gpus > kPerNode ? gpus - kPerNode : std::max(1, gpus / 2);
   std::string remark;
   if (!trace.option.empty()) remark = fmt::format("; {} is called --trace here", trace.option);
-  if (trace.file.empty() && !is_there(kTrace)) {
-    remark += fmt::format(
-        "; {} is yours to write, when how many GPUs are there: {} is 8 of them, 4 an hour later, "
-        "and the end after another one",
-        kTrace, command_of_recording({"8", "4"}, kTrace));
-  }
-  if (trace.file.empty() || is_there(trace.file)) return remark;
+  const std::string file = trace.file.empty() ? kTrace : trace.file;
+  if (is_there(file)) return remark;
   return remark + fmt::format(
-                      "; {} is not there yet: a recording is CSV, time_s,gpus and a line "
-                      "for every change",
-                      trace.file);
+                      "; {} is not there yet, and says when how many GPUs are there: {} is {} of "
+                      "them, {} an hour later, and the end after another one",
+                      file,
+                      command_of_recording({std::to_string(gpus), std::to_string(less)}, file),
+                      gpus, less);
 }
 
 }  // namespace penstock

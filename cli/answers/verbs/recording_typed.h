@@ -27,7 +27,8 @@ struct TypedTrace {
   std::string option;  // where it is none of morph's
 };
 TypedTrace trace_in(const Arguments& words);
-// "; --spot-trace is called --trace here; my.csv is not there yet: ..", and how to write one.
-std::string remark_on_trace(const TypedTrace& trace);
+// "; --spot-trace is called --trace here; my.csv is not there yet: ..", and how to write one of so
+// many GPUs.
+std::string remark_on_trace(const TypedTrace& trace, int gpus);
 
 }  // namespace penstock

@@ -47,7 +47,8 @@ std::string of_other_plan(const std::string& message) {
   for (std::string line; std::getline(lines, line);) {
     if (line.starts_with("help: together: ")) continue;
     const bool is_help = line.starts_with(kHelp);
-    if (is_help) line.insert(kHelp.size(), "for a plan that can be trained: ");
+    const bool is_of_train = line.find("penstock simulate ") == std::string::npos;
+    if (is_help && is_of_train) line.insert(kHelp.size(), "for a plan that can be trained: ");
     out += (out.size() > 8 ? "\n" : "") + line;
   }
   return out;

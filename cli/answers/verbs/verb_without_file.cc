@@ -131,6 +131,17 @@ std::string command_of_book(Arguments words) {
   return whole_command("plan", book);
 }
 
+// As many as were typed, or the plan has; 64 where nothing says it.
+int gpus_in(const Arguments& words, const std::string& plan) {
+  std::string gpus = plan.empty() ? "" : plan_made(plan).gpus;
+  if (const auto typed = value_of(words, {"--gpus"})) {
+    gpus = typed->substr(typed->find_last_of("., ") + 1);  // of "8..64" the most
+    gpus = gpus.substr(0, gpus.find(':'));
+  }
+  constexpr std::size_t kMostDigits = 6;
+  return is_digits(gpus) && gpus.size() <= kMostDigits ? std::stoi(gpus) : 64;
+}
+
 // A loss that was typed, "--failures 2" or "--lost-nodes 1", and what it is lost of.
 struct Loss {
   GivenOption option;
@@ -197,7 +208,7 @@ void refuse_morph_of_search(const Arguments& arguments) {
       !course.empty() ? fmt::format("; {} GPUs, an hour each, are a recording: {} writes it",
                                     fmt::join(course, ", "), command_of_recording(course, trace))
       : loss          ? recording_of(*loss, trace)
-                      : remark_on_trace(typed);
+                      : remark_on_trace(typed, gpus_in(words, plan));
   throw_bad_input(
       fmt::format("{}\nhelp: {}: {}; then {}{}",
                   has_other ? plan + ": this is a plan, and a book of plans belongs here"
