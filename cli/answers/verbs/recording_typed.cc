@@ -31,7 +31,7 @@ std::string command_of_recording(const Arguments& gpus, const std::string& file)
 Arguments course_in(const Arguments& words) {
   const auto typed = value_of(words, {"--gpus"});
   if (!typed) return {};
-  const Arguments gpus = parted_at_commas(*typed);
+  Arguments gpus = parted_at_commas(*typed);
   constexpr std::size_t kMostDigits = 6;
   const bool are_numbers = std::all_of(gpus.begin(), gpus.end(), [](const std::string& each) {
     return is_digits(each) && each.size() <= kMostDigits;
