@@ -73,7 +73,10 @@ constexpr std::array kKeys{
     Row{{"peft_type"},
         "an adapter's configuration",
         "LoRA and other adapters are not modelled; the sizes are in the base model's config.json"},
-    Row{{"traceEvents"}, "a trace", "open it in ui.perfetto.dev"},
+    Row{{"traceEvents"},
+        "a trace",
+        "open it in ui.perfetto.dev; penstock validate plan.json FOLDER compares a folder of "
+        "PyTorch's traces, one of each rank, with a plan"},
     Row{{"added_tokens", "bos_token_id", "tokenizer_class", "chat_template"},
         "a file of the tokenizer",
         "the model's sizes are in the config.json beside it"},

@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "cli/answers/commands/rehearsal.h"
+#include "cli/answers/files/own_training.h"
 #include "cli/io/file_kinds.h"
 #include "cli/io/plan_json.h"
 #include "cli/io/text_file.h"
@@ -291,6 +292,13 @@ void require_json(const std::string& path, const std::string& text, std::string_
         "import nccl-tests {0} --device h100-sxm --gpus 64 -o cluster.json puts it into "
         "one; then give --cluster cluster.json",
         path));
+  }
+  if (const GpusOfTraining gpus = gpus_of_training(text); wanted == kCluster && gpus.all > 0) {
+    throw_bad_input(
+        fmt::format("{}: this starts a training, and a cluster belongs here\nhelp: leave --cluster "
+                    "out: --device "
+                    "NAME --gpus {} --gpus-per-node {} are the nodes that it asks for",
+                    path, gpus.all, gpus.of_node > 0 ? gpus.of_node : gpus.all));
   }
   const FileKind kind = kind_of_text(path, text);
   const bool is_empty = first == std::string::npos;

@@ -11,7 +11,7 @@
 
 #include <fmt/format.h>
 
-#include "cli/answers/files/hugging_face_job.h"
+#include "cli/answers/files/own_training.h"
 #include "cli/io/text_file.h"
 #include "cli/words/parse.h"
 #include "core/values/error.h"
@@ -115,9 +115,9 @@ LoadedRun load_run(const std::string& path, const Loaded<PlanFile>& plan,
   if (!is_own_log(text) && trainer_of_log(text)) {
     return from_trainer_log(text, path, plan, options);
   }
-  if (is_of_hugging_face(text)) {
+  if (text.find("{'loss':") != std::string::npos) {
     throw_bad_input(path + ": a log of Hugging Face's Trainer, which is not read\nhelp: " +
-                    help_for_hugging_face(text));
+                    help_for_own_training(text));
   }
   if (!text.empty() && !text.starts_with('{')) {
     throw_bad_input(path +

@@ -227,6 +227,21 @@ void refuse_ids(std::string_view option, const std::string& text) {
              fmt::format("write how many there are: --gpus {}", ids.size()));
 }
 
+// "4x4": nodes of so many GPUs, where most have eight.
+void refuse_nodes_of_gpus(const std::string& text) {
+  const std::size_t mark = text.find_first_of("xX*");
+  constexpr std::size_t kMostDigits = 4;
+  if (mark == std::string::npos || mark == 0 || mark > kMostDigits) return;
+  const std::string nodes = text.substr(0, mark), each = text.substr(mark + 1);
+  const bool are_numbers = nodes.find_first_not_of("0123456789") == std::string::npos &&
+                           !each.empty() && each.size() <= kMostDigits &&
+                           each.find_first_not_of("0123456789") == std::string::npos;
+  if (!are_numbers || std::stoi(each) == kNode) return;
+  bad_option(kGpus, fmt::format("'{}' is not a whole number", text),
+             fmt::format("write --gpus {} --gpus-per-node {} for {} nodes of {}",
+                         std::stoi(nodes) * std::stoi(each), each, nodes, each));
+}
+
 }  // namespace
 
 std::optional<std::vector<int>> gpu_counts(const std::string& typed, std::string_view option,
@@ -244,6 +259,7 @@ std::optional<std::vector<int>> gpu_counts(const std::string& typed, std::string
     }
   }
   if (option == kGpus && least > 0) refuse_range_of_ids(text);
+  if (option == kGpus) refuse_nodes_of_gpus(text);
   require_as_written(option, text);
   if (text.find(',') == std::string::npos && text.find(kDots) == std::string::npos) {
     return std::nullopt;

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "cli/io/files.h"
+#include "cli/options/assumed_machine.h"
 #include "cli/options/network_rate.h"
 #include "cli/words/device_called.h"
 #include "cli/words/field_words.h"
@@ -146,7 +147,9 @@ std::string remark_of_alike(const Question& question) {
 
 std::string remarks_on_machine(const SearchOptions& given, int gpus) {
   if (given.network && given.device) {
-    return remark_of_network(*given.network, sheet_of(*given.device), gpus);
+    DeviceSheet sheet = sheet_of(*given.device);
+    set_nodes(sheet, {given.gpus_per_node, {}});
+    return remark_of_network(*given.network, sheet, gpus);
   }
   if (!given.cluster || !given.device || !given.also_on.empty()) return "";
   const ClusterSpec cluster = load_cluster(*given.cluster).value;

@@ -13,7 +13,7 @@
 
 #include <fmt/format.h>
 
-#include "cli/answers/files/hugging_face_job.h"
+#include "cli/answers/files/own_training.h"
 #include "cli/answers/files/plan_as_model.h"
 #include "cli/io/file_kinds.h"
 #include "cli/io/files.h"
@@ -54,11 +54,11 @@ constexpr const char* kNoYaml =
 
 bool is_yaml(const std::string& file) { return kind_of_text(file, "").words == "YAML"; }
 
-void refuse_hugging_face(const std::string& text, const std::string& file) {
-  if (!is_of_hugging_face(text)) return;
+void refuse_own_training(const std::string& text, const std::string& file) {
+  if (!is_own_training(text)) return;
   throw_bad_input(
       fmt::format("{}: no launch file of Megatron-LM, torchtitan, DeepSpeed or verl\nhelp: {}",
-                  file, help_for_hugging_face(text)));
+                  file, help_for_own_training(text)));
 }
 
 // Also one that is not there, so that nobody looks for it in vain.
@@ -67,7 +67,7 @@ void refuse_hugging_face(const std::string& text, const std::string& file) {
   Arguments words{"run.sh"};
   if (options.gpus) words.insert(words.end(), {"--gpus", *options.gpus});
   const bool is_there = std::filesystem::exists(file, failed);
-  if (is_there) refuse_hugging_face(read_file(file), file);
+  if (is_there) refuse_own_training(read_file(file), file);
   throw Error(is_there ? ErrorKind::kBadInput : ErrorKind::kMissingResource,
               fmt::format("{}: {}{}: {}", file,
                           is_there ? "" : "cannot read this file: No such file or directory, and ",
@@ -112,7 +112,7 @@ void require_own(const std::string& text, const std::string& file) {
   }
   if (text[first] == '{' || text[first] == '[') return;
   refuse_own_script(text, file);
-  refuse_hugging_face(text, file);
+  refuse_own_training(text, file);
   throw_bad_input(fmt::format(
       "{}: no plan, profile or cluster file of Penstock, and no launch file of Megatron-LM, "
       "torchtitan, DeepSpeed or verl by its content\nhelp: name the file that starts the training, "

@@ -360,10 +360,15 @@ Answer run_estimate(const Arguments& arguments, Screen screen) {
                  "config.json --cluster FILE --global-batch 512");
   options.remark({"tp", "tensor-parallel", "tensor-parallel-size", "tensor-model-parallel-size"},
                  "leave it out: the profile has the times of every TP within a node");
-  options.remark({"pp", "dp", "pipeline-parallel-size", "pipeline-model-parallel-size", "mbs",
-                  "micro-batch-size", "global-batch", "gbs", "batch-size"},
-                 "an estimate is of one sample's sections on one device; a layout is predicted by "
-                 "penstock predict CONFIG --device NAME --layout \"TP=4 PP=4 DP=2 mbs=1 gbs=64\"");
+  options.remark(
+      {"memory", "mem", "vram", "memory-limit", "gpu-memory", "show-memory"},
+      "what every rank of a layout holds is printed by penstock predict config.json "
+      "--device h100-sxm --layout \"TP=4 PP=4 DP=2 mbs=1 gbs=64\"; penstock plan finds what fits");
+  options.remark(
+      {"pp", "dp", "pipeline-parallel-size", "pipeline-model-parallel-size", "mbs",
+       "micro-batch-size"},
+      "an estimate is of one sample's sections on one device; a layout is predicted by "
+      "penstock predict config.json --device h100-sxm --layout \"TP=4 PP=4 DP=2 mbs=1 gbs=64\"");
   if (auto help = options.parse(arguments, screen)) return help_answer(*help);
   given.format.refuse_with_table(given.fit, "--fit");
   return given.fit ? fit(given, screen) : estimate(given, screen);

@@ -115,6 +115,9 @@ Answer run_fingerprint(const Arguments& arguments, Screen screen) {
       "it asks nothing and reads no file: penstock fingerprint prints hashes of what this "
       "build predicts, to compare two builds; a plan file names the hashes of what it "
       "was made from");
+  options.remark({"diff", "compare", "against", "with"},
+                 "it reads no file: sha256sum tells whether two plans are the same, and penstock "
+                 "report A.json B.json -o report.html shows them side by side");
   if (auto help = options.parse(arguments, screen)) return help_answer(*help);
 
   std::string text;

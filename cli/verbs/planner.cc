@@ -146,9 +146,10 @@ Answer run_planner(const Arguments& arguments, Screen screen) {
   Options options("planner PLAN --documents FILE --store redis://HOST --job NAME [OPTIONS]", kAbout,
                   kExamples);
   given.declare(options);
-  options.remark({"port", "address", "listen", "bind", "host", "addr"},
-                 "it serves no port: plans go to a Redis, and --store redis://HOST:PORT/DB says "
-                 "where that is");
+  options.remark(
+      {"port", "address", "listen", "bind", "host", "addr"},
+      "it serves no port: plans go to a Redis, as penstock planner plan.json --documents "
+      "docs.jsonl --store redis://HOST:6379 --job NAME");
   if (auto help = options.parse(arguments, screen)) return help_answer(*help);
   if (given.documents.empty()) {
     bad_option("--documents", "missing", "name the documents that the job trains on");

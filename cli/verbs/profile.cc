@@ -406,6 +406,11 @@ Answer run_profile(const Arguments& arguments, Screen screen) {
                  "HOST:29500 --no-python penstock profile --links --device cuda --cluster-out "
                  "cluster.json; or run nccl-tests over them: penstock import nccl-tests "
                  "all_reduce.txt --device h100-sxm --gpus 16 -o cluster.json");
+  options.remark({"nsys", "nsight", "ncu", "nvprof", "nsys-rep", "nsight-report", "rocprof"},
+                 "what Nsight records is not read: this verb measures by itself; a run's log or a "
+                 "folder of PyTorch's traces is compared by penstock validate plan.json RUN, and a "
+                 "step time is told by penstock predict config.json --device h100-sxm --layout "
+                 "\"TP=4 PP=4 DP=2 mbs=1 gbs=64\" --measured 4.2s");
   if (auto help = options.parse(arguments, screen)) return help_answer(*help);
   given.require_device_here();
   go_on_with_torch();

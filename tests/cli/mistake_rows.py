@@ -53,6 +53,7 @@ def folder_of_mistakes(penstock):
 def prepare(penstock, folder):
     for source, name in (("data/models/llama-2-70b.json", "config.json"),
                          ("data/models/llama-2-70b.json", "model/config.json"),
+                         ("data/models/mixtral-8x7b.json", "moe/mixtral.json"),
                          ("data/profiles/gpt-6.7b.a100-40gb.json", "profile.json"),
                          ("data/clusters/a100-40gb-p4d-8x8.json", "cluster.json"),
                          ("data/availability/aws_p3_bamboo.nodes.csv", "trace.csv"),
@@ -67,6 +68,7 @@ def prepare(penstock, folder):
                        ("list.json", "[1, 2]"), ("bom.json", "\ufeff" + config),
                        ("ds_config.json", '{"train_batch_size": 64}'), ("log.jsonl", '{"step": 1}\n'),
                        ("my_train.sh", SCRIPT), ("my_megatron.log", LOG), ("my_lengths.txt", "100\n200\n"),
+                       ("own.slurm", "#SBATCH --nodes=4\n#SBATCH --gpus-per-node=4\nsrun torchrun train.py\n"),
                        ("my_runs.csv", "tp,pp,dp,mbs,gbs,step_time_s\n1,1,8,1,64,6.9\n2,1,4,1,64,7.4\n"),
                        ("hf.txt", "{'loss': 1.25, 'grad_norm': 0.5, 'learning_rate': 2e-05, 'epoch': 0.1}\n"),
                        ("accelerate.yaml", "distributed_type: FSDP\nnum_processes: 8\n"),

@@ -258,7 +258,7 @@ std::int64_t fact_of(const LogContents& log, const char* what, std::int64_t othe
 // Nothing where a number that it needs is missing, or they contradict each other.
 std::optional<Plan> plan_of(const LogContents& log) {
   constexpr std::int64_t kMost = 1 << 20;
-  for (const char* what : {kBatch, kMicroBatch, kPipeline, kTensor, kWorld}) {
+  for (const char* what : {kPipeline, kTensor, kWorld}) {
     const std::int64_t value = fact_of(log, what, 0);
     if (value < 1 || value > kMost) return {};
   }
@@ -273,7 +273,9 @@ std::optional<Plan> plan_of(const LogContents& log) {
   plan.chunks = number(kChunks);
   plan.schedule = plan.chunks > 1 ? "interleaved" : "1f1b";
   plan.micro_batch_size = number(kMicroBatch);
-  plan.global_batch = number(kBatch);
+  const std::int64_t batch = fact_of(log, kBatch, log.lines.empty() ? 0 : log.lines.back().batch);
+  if (batch < 1 || batch > kMost) return {};
+  plan.global_batch = static_cast<int>(batch);
   plan.sequence_length = fact_of(log, kSequence, 0) > 0 ? number(kSequence) : 0;
   plan.zero1 = fact_of(log, kSharded, 0) == 1;
   const std::int64_t recompute = fact_of(log, kRecompute, 0);

@@ -48,7 +48,7 @@ LoggedRun run_of_log(std::string_view text, const std::string& file, const PlanF
                      const LogOptions& options);
 
 // The layout that ran, as far as the log of Megatron-LM lists its arguments: degrees, batch,
-// sharding of the optimizer, recompute; no cuts.
+// sharding of the optimizer, recompute; no cuts. A micro-batch that it does not list is one sample.
 struct LoggedJob {
   Plan plan;
   Duration step_time;  // the median after the warm-up

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/answers/commands/proposed_commands.h"
+#include "cli/answers/verbs/plan_made.h"
 #include "cli/words/is_among.h"
 
 namespace penstock {
@@ -28,6 +29,10 @@ bool names_file(std::string_view word) {
 
 bool names_example(const Arguments& words, const Arguments& typed) {
   for (std::size_t i = 0; i < words.size(); ++i) {
+    // "gbs=N", a number that nobody has said.
+    if (words[i] == "N" || words[i].ends_with("=N") || words[i].find("=N ") != std::string::npos) {
+      return true;
+    }
     const bool is_written = i > 0 && (words[i - 1] == "-o" || words[i - 1] == "--output");
     std::error_code error;
     if (!is_written && names_file(words[i]) && !is_among(typed, words[i]) &&
@@ -137,6 +142,15 @@ Arguments with_examples(const Arguments& words, const std::string& refusal) {
   return more.empty() ? Arguments{} : all;
 }
 
+// "write EP=8" of a layout that says more: the others stay.
+void keep_other_pairs(const Arguments& words, std::size_t place, Arguments& proposed) {
+  const bool is_pair = proposed.size() == 2 && proposed[0] == "--layout" &&
+                       proposed[1].find('=') != std::string::npos;
+  if (!is_pair || place + 1 >= words.size() || words[place] != "--layout") return;
+  const std::string& typed = words[place + 1];
+  if (typed.find(',') == std::string::npos) proposed[1] = layout_with(typed, {proposed[1]});
+}
+
 }  // namespace
 
 Arguments as_helped(Arguments words, const std::string& message, const Arguments& typed) {
@@ -146,6 +160,7 @@ Arguments as_helped(Arguments words, const std::string& message, const Arguments
   Arguments proposed = options_meant(help);
   if (proposed.empty()) proposed = proposed_value(help, option);
   const std::size_t place = place_of(words, option);
+  keep_other_pairs(words, place, proposed);
   const bool is_left_out =
       message.starts_with("unknown option") && help.starts_with("leave it out");
   const bool says_how = !proposed.empty() || is_left_out;

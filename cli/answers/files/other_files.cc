@@ -13,6 +13,7 @@
 #include "cli/answers/commands/whole_command.h"
 #include "cli/answers/files/cluster_as_model.h"
 #include "cli/answers/files/missing_file.h"
+#include "cli/answers/files/own_training.h"
 #include "cli/answers/files/plan_as_model.h"
 #include "cli/answers/files/typed_files.h"
 #include "cli/answers/verbs/able_verbs.h"
@@ -22,6 +23,7 @@
 #include "cli/io/files.h"
 #include "cli/io/plan_json.h"
 #include "cli/io/shell_word.h"
+#include "cli/io/text_file.h"
 #include "cli/options/options_entry.h"
 #include "cli/words/near_files.h"
 #include "cli/words/schedule_called.h"
@@ -104,7 +106,16 @@ void refuse_script_or_log(const std::string& verb, const std::string& takes,
   const FileRole role = role_of(arguments.front());
   const std::string words(kind_of_text(arguments.front(), "").words);
   const bool is_one = role == FileRole::kScript || role == FileRole::kLog;
-  if (!is_one || words.empty() || verb == "profile") return;
+  if (!is_one || words.empty()) return;
+  if (verb == "profile") {
+    const std::string text = load_text(arguments.front(), "");
+    if (arguments.size() == 1 || !is_own_training(text)) return;
+    throw_bad_input(
+        fmt::format("{}: this is {}, which is not run here, and a model belongs here\nhelp: "
+                    "{}\nhelp: the model alone is measured by its config.json: penstock "
+                    "profile config.json --device cuda -o profile.json",
+                    arguments.front(), words, help_for_own_training(text)));
+  }
   if (const std::string help = help_for_files(verb, arguments); !help.empty()) {
     const bool is_plan = takes == "PLAN";
     throw_bad_input(

@@ -10,8 +10,8 @@
 #include <fmt/format.h>
 
 #include "cli/answers/commands/whole_command.h"
-#include "cli/answers/files/hugging_face_job.h"
 #include "cli/answers/files/job_file.h"
+#include "cli/answers/files/own_training.h"
 #include "cli/answers/files/second_model.h"
 #include "cli/answers/files/typed_files.h"
 #include "cli/io/file_kinds.h"
@@ -221,7 +221,10 @@ std::string help_for_last_file(const SurplusWord& surplus) {
 std::string help_for_json_file(const SurplusWord& surplus) {
   if (!surplus.word.ends_with(".json")) return "";
   if (surplus.usage.starts_with("multi")) {
-    return "all models and GPUs are one file: penstock multi jobs.json --gpus N (docs/multi.md)";
+    return "all jobs are in one file, penstock multi jobs.json --gpus N, with jobs.json: "
+           "{\"format\": "
+           "\"penstock.jobs/1\", \"jobs\": [{\"name\": \"job-1\", \"model\": \"config.json\", "
+           "\"global_batch\": 512, \"steps\": 1000}]}";
   }
   if (surplus.usage.starts_with("report")) return help_for_reported(surplus);
   return first_help({help_for_second_model, help_for_varied, help_for_many, help_for_last_file},
@@ -258,7 +261,7 @@ std::string help_for_runs(const SurplusWord& surplus) {
   if (!is_run && surplus.left.size() == 1) return help_for_no_runs(surplus.left[0]);
   if (is_there(log) && std::filesystem::is_regular_file(log)) {
     const std::string text = load_text(log, "");
-    if (is_of_hugging_face(text)) return help_for_hugging_face(text);
+    if (is_own_training(text)) return help_for_own_training(text);
   }
   return fmt::format(
       "penstock validate {} {} --add-to runs.json adds a run; then penstock calibrate "

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "cli/answers/commands/layout_as_pins.h"
+#include "cli/answers/commands/plain_name.h"
 #include "cli/answers/commands/whole_command.h"
 #include "cli/answers/commands/words_instead.h"
 #include "cli/answers/options/launch_counts.h"
@@ -21,6 +22,7 @@
 #include "cli/answers/options/word_for_parts.h"
 #include "cli/answers/verbs/able_verbs.h"
 #include "cli/words/field_words.h"
+#include "cli/words/is_among.h"
 #include "cli/words/longest_name.h"
 #include "cli/words/parse.h"
 #include "core/values/error.h"
@@ -135,6 +137,13 @@ std::string help_without_value(const std::string& name, const std::string& own,
   }
   if (key.empty()) return option_shown(*row);
   return fmt::format("the number behind it, for example {} {}", name, number);
+}
+
+// Whether the verb itself says what to do about it.
+bool has_remark(const std::string& name, const Asked& asked) {
+  const std::string word = plain_name(name);
+  return std::any_of(asked.remarks.begin(), asked.remarks.end(),
+                     [&word](const OptionRemark& remark) { return is_among(remark.typed, word); });
 }
 
 // The same for the verb that has what this one does not; nothing where this one knows what to say.
@@ -307,7 +316,8 @@ Arguments in_own_options(const Arguments& arguments, const std::vector<std::stri
       refuse_option(unread.front().name,
                     "several plans are compared; its choices as pins: " + pinned);
     }
-    const std::string other = command_of_another(arguments, unread, asked);
+    const std::string other =
+        has_remark(unread.front().name, asked) ? "" : command_of_another(arguments, unread, asked);
     if (!other.empty()) refuse_option(unread.front().name, "another verb takes it: " + other);
     refuse_options(unread, out, asked);
   }

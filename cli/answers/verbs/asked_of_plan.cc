@@ -9,6 +9,7 @@
 
 #include "cli/answers/commands/given_options.h"
 #include "cli/answers/commands/plain_name.h"
+#include "cli/answers/commands/whole_command.h"
 #include "cli/answers/files/plan_as_model.h"
 #include "cli/answers/files/typed_files.h"
 #include "cli/answers/verbs/able_verbs.h"
@@ -82,7 +83,7 @@ std::string same_layout_with(const std::string& plan, const std::string& choice)
   const PlanMade made = plan_made(plan);
   if (!choice.starts_with(kSchedule) || made.layout.empty()) return "";
   if (number_in(made.layout, "PP") <= 1) {
-    return "this one has no pipeline (PP 1), whose order a schedule says; ";
+    return "this one has no pipeline (PP 1), so that there is nothing to order; ";
   }
   // The batch is an option of its own then.
   const std::string command = command_for_its_model(
@@ -126,6 +127,23 @@ void refuse_batch(const std::string& plan, const GivenOption& option) {
       option.name, predicted, planned));
 }
 
+// "simulate plan.json --model mixtral.json": a plan is of one model.
+void refuse_other_model(const std::string& verb, const std::string& plan,
+                        const GivenOption& option) {
+  const bool is_model =
+      is_among({"model", "config", "model-config", "profile"}, plain_name(option));
+  if (!is_model || !is_model_file(option.value)) return;
+  const PlanMade made = plan_made(plan);
+  Arguments words{option.value};
+  if (!made.device.empty()) words.insert(words.end(), {"--device", made.device});
+  if (!made.gpus.empty()) words.insert(words.end(), {"--gpus", made.gpus});
+  if (!made.batch.empty()) words.insert(words.end(), {"--global-batch", made.batch});
+  words.insert(words.end(), {"-o", "other.json"});
+  throw_bad_input(fmt::format(
+      "unknown option '{}'\nhelp: {} is a plan of one model; one of that model: {}; then {}",
+      option.name, plan, whole_command("plan", words), command_of(verb, {"other.json"})));
+}
+
 void refuse_choice(const OptionTable& table, const Arguments& words, const std::string& plan,
                    const GivenOption& option) {
   const std::string choice = choice_in(option);
@@ -137,10 +155,10 @@ void refuse_choice(const OptionTable& table, const Arguments& words, const std::
   if (explains) {
     throw_bad_input(fmt::format("unknown option '{}'\nhelp: write {}", option.name, command));
   }
-  throw_bad_input(
-      fmt::format("unknown option '{}'\nhelp: a plan has its own choices; {}with the best plan "
-                  "that has this one it is compared by {}",
-                  option.name, same_layout_with(plan, choice), command));
+  throw_bad_input(fmt::format(
+      "unknown option '{}'\nhelp: a plan has its own choices; {}{} compares it with the "
+      "best plan that has this one",
+      option.name, same_layout_with(plan, choice), command));
 }
 
 // "--timeline t.json", "--chrome-trace trace.json", "-o step.svg" of a verb that writes no file.
@@ -174,6 +192,7 @@ void refuse_asked_of_plan(const OptionTable& table, const Arguments& words) {
     refuse_choice(table, words, plans.front(), option);
     refuse_micro_batches(plans.front(), option);
     refuse_batch(plans.front(), option);
+    refuse_other_model(verb_of(table), plans.front(), option);
     refuse_question(words, option);
     refuse_drawing(table, words, plans.front(), option);
   }

@@ -208,6 +208,8 @@ void refuse_batch_of_samples(const OptionTable& table, const Arguments& words) {
                 "; {} says no lengths yet: they are one number of tokens a line, or a field "
                 "\"tokens\" in lines of JSON",
                 lengths)
+      : !lengths.empty() && !is_there(lengths)
+          ? fmt::format("; {} is not there yet: the tokens of each sample, one a line", lengths)
       : lengths.empty() ? " and FILE has the tokens of each sample, one a line"
                         : ""));
 }

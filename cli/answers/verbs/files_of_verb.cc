@@ -163,6 +163,18 @@ std::string help_for_jobs_of_models(const std::string& model, const TypedFiles& 
   const std::string batch = value_of(arguments, {"--global-batch", "--gbs"}).value_or("512");
   Arguments rest = arguments;
   std::erase_if(rest, [&](const std::string& word) { return is_among(models, word); });
+  // "--jobs 3" of one model.
+  constexpr std::size_t kMostJobs = 8;
+  for (const GivenOption& option : given_words({}, rest).options) {
+    if (!is_among({"jobs", "num-jobs", "n-jobs", "count", "copies"}, plain_name(option)) ||
+        !is_digits(option.value) || option.value.size() > 4) {
+      continue;
+    }
+    const auto count = static_cast<std::size_t>(std::stoi(option.value));
+    if (models.size() == 1 && count > 1 && count <= kMostJobs) models.resize(count, models[0]);
+    rest = without(rest, {option});
+    break;
+  }
   return fmt::format(
       "a list of jobs (penstock.jobs/1) names models, their batches and steps: write your own "
       "numbers into jobs.json, {}, then {} (docs/multi.md has the other keys, data/multi more "

@@ -96,8 +96,12 @@ void refuse_address_as_job(const std::string& verb, const Arguments& words, cons
   } else if (help.empty()) {
     Arguments command = words;
     *std::find(command.begin(), command.end(), address) = kJob;
+    const auto restart = std::find(command.begin(), command.end(), "restart");
+    if (restart != command.end()) *restart = "stop";  // started again, manage goes on
     command.insert(command.end(), manager.begin(), manager.end());
     help = whole_command(verb, command);
+    if (restart != command.end())
+      help += "; then " + command_of("manage", {kJob}) + " goes on with it";
   }
   throw_bad_input(fmt::format("JOB: '{}' is an address, and the job file comes first\nhelp: {}",
                               address, help));

@@ -96,6 +96,20 @@ std::optional<MeasuredStepTyped> step_typed(const OptionTable& table, const Argu
   return std::nullopt;
 }
 
+// "calibrate plan.json 14.6s": a time without an option, with its unit.
+std::optional<MeasuredStepTyped> bare_step(const OptionTable& table, const Arguments& words) {
+  for (const std::string& word : given_words(table, words).bare) {
+    const bool is_time = !word.empty() && word[0] >= '0' && word[0] <= '9' &&
+                         word.find_first_not_of("0123456789.") != std::string::npos &&
+                         !is_there(word) && !plain_step_time(word).empty();
+    if (!is_time) continue;
+    Arguments others = words;
+    others.erase(std::find(others.begin(), others.end(), word));
+    return MeasuredStepTyped{word, plain_step_time(word), true, std::move(others)};
+  }
+  return std::nullopt;
+}
+
 // "11.3s, if that is in seconds".
 std::string remark_on_unit(const MeasuredStepTyped& step) {
   if (step.has_unit) return "";
@@ -130,7 +144,8 @@ std::string commands_of_plan(const std::string& plan, const MeasuredStepTyped& s
 }
 
 void refuse_step_in_calibrate(const Arguments& words, const OptionTable& table) {
-  const auto step = step_typed(table, words);
+  auto step = step_typed(table, words);
+  if (!step) step = bare_step(table, words);
   const TypedFiles files = typed_files(words);
   const bool has_plan = !files.plans.empty() && is_there(files.plans.front());
   if (!step || (files.models.empty() && !has_plan)) return;
@@ -349,6 +364,14 @@ std::string help_for_logged(const std::string& plan, const std::string& log, boo
           : fmt::format("if {}, which lies here, is the plan that ran: ", plan);
   if (!is_assumed) return unsure + command_of_runs(plan, log, made);
   const std::string time = time_of_log(plan, log);
+  if (!is_typed && is_there(plan) && is_there(log) && time.empty()) {
+    return fmt::format(
+        "{} is no plan of that run: one with its layout is written by penstock predict config.json "
+        "--device h100-sxm --layout \"TP=4 PP=4 DP=4 mbs=1 gbs=512\" -o ran.json; then {} compares "
+        "the two, and a step time alone is told to a search: --measured \"TP=4 PP=4 DP=4 mbs=1 "
+        "gbs=512: 14.2s\"",
+        plan, command_of("validate", {"ran.json", log}));
+  }
   const std::string compared = command_of("validate", {plan, log});
   const std::string command =
       time.empty() || made.layout.empty()

@@ -181,19 +181,9 @@ void refuse_what_if(const std::string& verb, const OptionTable& table, const Arg
   const bool takes_plan = first_argument(table.usage) == "PLAN" || verb == "compare";
   const std::string command = is_asked && takes_plan ? plan_compared(words) : "";
   if (command.empty()) return;
-  const PlanMade made = plan_made(words.front());
-  const bool is_one_node = is_digits(made.gpus) && made.gpus.size() < 4 &&
-                           std::stoi(made.gpus) <= device_facts(made.device).per_node;
-  const std::string remark =
-      is_one_node && command.find("--vary network=") != command.npos
-          ? fmt::format(
-                "; its {} GPUs are in one node, where no network is used: with --gpus {} it "
-                "matters",
-                made.gpus, 2 * device_facts(made.device).per_node)
-          : "";
-  throw_bad_input(fmt::format(
-      "{}: a plan is one answer, and its question is asked again for another\nhelp: {}{}",
-      words.front(), command, remark));
+  throw_bad_input(
+      fmt::format("{}: a plan is one answer, and its question is asked again for another\nhelp: {}",
+                  words.front(), command));
 }
 
 // "import --schedule list.csv", "export list.csv --to megatron".

@@ -32,6 +32,10 @@ Arguments course_in(const Arguments& words) {
   const auto typed = value_of(words, {"--gpus"});
   if (!typed) return {};
   Arguments gpus = parted_at_commas(*typed);
+  const std::size_t dots = typed->find("..");
+  if (dots != std::string::npos) {  // "16..8": what goes down is no range
+    gpus = {typed->substr(0, dots), typed->substr(dots + 2)};
+  }
   constexpr std::size_t kMostDigits = 6;
   const bool are_numbers = std::all_of(gpus.begin(), gpus.end(), [](const std::string& each) {
     return is_digits(each) && each.size() <= kMostDigits;

@@ -42,16 +42,19 @@ bool is_address(const GivenOption& option) {
 // this one.
 std::string of_other_plan(const std::string& message) {
   constexpr std::string_view kHelp = "help: ";
-  std::string out = "\nerror: ";
+  std::string out;
+  bool has_help = false;
   std::istringstream lines(message);
   for (std::string line; std::getline(lines, line);) {
-    if (line.starts_with("help: together: ")) continue;
-    const bool is_help = line.starts_with(kHelp);
+    const bool is_told = line.find("penstock export ") != std::string::npos;
+    if (line.starts_with("help: together: ") || is_told) continue;
     const bool is_of_train = line.find("penstock simulate ") == std::string::npos;
+    const bool is_help = line.starts_with(kHelp);
+    has_help = has_help || is_help;
     if (is_help && is_of_train) line.insert(kHelp.size(), "for a plan that can be trained: ");
-    out += (out.size() > 8 ? "\n" : "") + line;
+    out += (out.empty() ? "\nerror: " : "\n") + line;
   }
-  return out;
+  return has_help ? out : "";
 }
 
 }  // namespace

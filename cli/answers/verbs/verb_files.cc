@@ -13,6 +13,7 @@
 #include "cli/answers/commands/given_options.h"
 #include "cli/answers/commands/plain_name.h"
 #include "cli/answers/commands/whole_command.h"
+#include "cli/answers/files/layout_in_file.h"
 #include "cli/answers/files/typed_files.h"
 #include "cli/answers/verbs/able_verbs.h"
 #include "cli/io/file_kinds.h"
@@ -120,7 +121,17 @@ void refuse_as_tool(const Arguments& arguments) {
   constexpr const char* kTools = "nccl-tests, nvbandwidth, skypilot";
   const std::string what = fmt::format("TOOL: '{}' is none of {}\nhelp: ", path, kTools);
   constexpr const char* kImported = "; measurements and prices are imported";
-  if (is_launch_file(path)) throw_bad_input(what + use_of_launch_file(path, "") + kImported);
+  if (is_launch_file(path)) {
+    const auto ran = layout_in_script(path);
+    const std::string output = value_of(arguments, {"-o", "--output"}).value_or("plan.json");
+    throw_bad_input(what +
+                    (ran ? "the plan of its layout is " +
+                               command_of("predict", {"config.json", "--device", "h100-sxm",
+                                                      "--layout", ran->layout, "-o", output}) +
+                               "; "
+                         : "") +
+                    use_of_launch_file(path, "") + kImported);
+  }
   if (const std::string use = use_of_own_file(arguments); !use.empty()) {
     throw_bad_input(what + use + kImported);
   }

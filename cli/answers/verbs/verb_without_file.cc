@@ -203,6 +203,11 @@ void refuse_morph_of_search(const Arguments& arguments) {
     words.insert(words.end(), {"--gpus", std::to_string(loss->all)});
   } else if (!recorded.empty() && !has("--gpus") && !is_range) {
     words.insert(words.end(), {"--gpus", recorded});
+  } else if (const auto least = value_of(words, {"--min"}), most = value_of(words, {"--max"});
+             least && most && !has("--gpus")) {
+    words.insert(words.end(), {"--gpus", *least + ".." + *most});
+  } else if (is_plan && !has("--gpus") && !has("--nodes") && !is_range) {
+    words.insert(words.end(), {"--gpus", std::to_string(gpus_in(words, plan))});
   }
   const std::string remark =
       !course.empty() ? fmt::format("; {} GPUs, an hour each, are a recording: {} writes it",
