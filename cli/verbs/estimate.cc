@@ -365,8 +365,7 @@ Answer run_estimate(const Arguments& arguments, Screen screen) {
       "what every rank of a layout holds is printed by penstock predict config.json "
       "--device h100-sxm --layout \"TP=4 PP=4 DP=2 mbs=1 gbs=64\"; penstock plan finds what fits");
   options.remark(
-      {"pp", "dp", "pipeline-parallel-size", "pipeline-model-parallel-size", "mbs",
-       "micro-batch-size"},
+      {"pp", "dp", "pipeline-parallel-size", "pipeline-model-parallel-size"},
       "an estimate is of one sample's sections on one device; a layout is predicted by "
       "penstock predict config.json --device h100-sxm --layout \"TP=4 PP=4 DP=2 mbs=1 gbs=64\"");
   if (auto help = options.parse(arguments, screen)) return help_answer(*help);

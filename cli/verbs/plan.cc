@@ -349,7 +349,8 @@ std::string remark_of_tokens(const std::optional<TrainingQuestion>& asked,
 std::string help_for_tokens_of_sizes(const Arguments& typed) {
   constexpr std::size_t kMost = 16;
   const auto gpus = value_of(typed, {"--gpus"});
-  const auto counts = gpus ? gpu_counts(*gpus) : std::nullopt;
+  const bool is_of_types = gpus && gpus->find('=') != std::string::npos;
+  const auto counts = gpus && !is_of_types ? gpu_counts(*gpus) : std::nullopt;
   if (!counts || counts->size() > kMost) {
     return "leave it out; penstock compare with --tokens and --vary gpus=A,B,C says time and price "
            "of each";
@@ -411,8 +412,10 @@ Answer run_plan(const Arguments& arguments, Screen screen) {
   wrong.refuse();
   const std::optional<BookSizes> sizes = book_sizes(given, nodes);
   if (sizes) {
-    refuse_given(given_names, {"--tokens"}, "--gpus names many numbers, each with its plan",
+    if (training.question()) {
+      bad_option("--tokens", "--gpus names many numbers, each with its plan",
                  help_for_tokens_of_sizes(given.command.words));
+    }
     refuse_given(given_names, {"--baseline", "-v", "--top"},
                  "--gpus names many numbers, each with its plan", "leave it out");
   }

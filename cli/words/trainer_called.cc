@@ -40,7 +40,8 @@ struct Remark {
   std::string_view help;
 };
 constexpr std::string_view kNoSchedules =
-    "it has no pipeline schedules and trains through DeepSpeed or FSDP: {} deepspeed for the first, "
+    "it has no pipeline schedules and trains through DeepSpeed or FSDP: {} deepspeed for the "
+    "first, "
     "whose ds_config.json an export writes; for FSDP plan with --sharding fsdp --pp 1 --tp 1, and "
     "set it by that plan ({} torchtitan is torchtitan's own FSDP)";
 constexpr std::array kRemarks{
