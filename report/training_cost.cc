@@ -212,12 +212,12 @@ Json failures_json(const TrainingCost& cost) {
 }  // namespace
 
 std::string tokens_in_short(std::int64_t tokens) {
-  for (const auto& [unit, letter] :
-       {std::pair{std::int64_t{1'000'000'000'000}, 'T'},
-        std::pair{std::int64_t{1'000'000'000}, 'B'}, std::pair{std::int64_t{1'000'000}, 'M'}}) {
-    if (tokens < unit || tokens % (unit / 1000) != 0) continue;
-    const auto thousandths = static_cast<int>(tokens % unit / (unit / 1000));
-    std::string text = fmt::format("{}.{:03}", tokens / unit, thousandths);
+  constexpr std::int64_t kMillion = 1'000'000;
+  for (const auto& [unit, letter] : {std::pair{kMillion * kMillion, 'T'},
+                                     std::pair{1'000 * kMillion, 'B'}, std::pair{kMillion, 'M'}}) {
+    if (tokens < unit) continue;
+    if (tokens % (unit / kMillion) != 0) break;
+    std::string text = fmt::format("{}.{:06}", tokens / unit, tokens % unit / (unit / kMillion));
     text.erase(text.find_last_not_of('0') + 1);
     if (text.ends_with('.')) text.pop_back();
     return text + letter;

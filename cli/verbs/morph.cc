@@ -88,6 +88,7 @@ struct MorphOptions {
                    "every change; the last line is the end of the recording");
     options.remark({"spot-trace", "availability", "recording", "nodes-csv", "capacity"},
                    "write --trace {CSV}");
+    options.remark({"restart-minutes"}, "write --start {N}min");
     options.remark({"restart", "restart-time", "restart-cost", "recovery-time", "startup"},
                    "write --start {TIME}");
     options.remark({"checkpoint-time", "checkpoint-write", "save-time", "checkpoint-cost"},

@@ -67,7 +67,7 @@ def prepare(penstock, folder):
     for name, text in (("model.safetensors.index.json", '{"weight_map": {}}'), ("empty.json", ""),
                        ("list.json", "[1, 2]"), ("bom.json", "\ufeff" + config),
                        ("ds_config.json", '{"train_batch_size": 64}'), ("log.jsonl", '{"step": 1}\n'),
-                       ("my_train.sh", SCRIPT), ("my_megatron.log", LOG), ("my_lengths.txt", "100\n200\n"),
+                       ("my_train.sh", SCRIPT), ("my_megatron.log", LOG), ("timed.log", LOG[LOG.index(" iteration"):]), ("my_lengths.txt", "100\n200\n"),
                        ("own.slurm", "#SBATCH --nodes=4\n#SBATCH --gpus-per-node=4\nsrun torchrun train.py\n"),
                        ("my_runs.csv", "tp,pp,dp,mbs,gbs,step_time_s\n1,1,8,1,64,6.9\n2,1,4,1,64,7.4\n"),
                        ("hf.txt", "{'loss': 1.25, 'grad_norm': 0.5, 'learning_rate': 2e-05, 'epoch': 0.1}\n"),

@@ -87,8 +87,7 @@ class RunOfLog {
   }
 
   // What the log says of the job beside its steps.
-  void require_same_job() const {
-    if (options_.any_plan) return;
+  void require_same_job() {
     const Plan& plan = plan_.plan;
     const std::pair<const char*, int> expected[] = {{kBatch, plan.global_batch},
                                                     {kMicroBatch, plan.micro_batch_size},
@@ -100,9 +99,16 @@ class RunOfLog {
       const auto fact = log_.facts.find(what);
       if (fact == log_.facts.end() || fact->second.value == value) continue;
       if (value == 0) continue;  // a model without such a dimension
+      if (options_.any_plan) {
+        run_.notes.push_back(fmt::format("another job: it ran with {} {}, and the plan has {}",
+                                         fact->second.value, what, value));
+        continue;
+      }
       throw_bad_input(fmt::format(
-          "{}:{}: the job ran with {} {}, but the plan has {}\nhelp: name the plan that it ran, or "
-          "compare anyway with --any-plan",
+          "{}:{}: the job ran with {} {}, but the plan has {}\nhelp: name the plan that it ran "
+          "(penstock predict config.json --layout .. -o ran.json writes one), or compare anyway "
+          "with "
+          "--any-plan",
           file_, fact->second.line, fact->second.value, what, value));
     }
   }
@@ -138,13 +144,18 @@ class RunOfLog {
         run_.warm_up_steps += stands_for;
       } else if (line.skipped > 0) {
         skipped_ += line.skipped;
-      } else if (line.batch != 0 && line.batch != plan_.plan.global_batch && !options_.any_plan) {
+      } else if (is_of_other_batch(line) && !options_.any_plan) {
         other_batch_ = line.batch;
         ++other_batches_;
       } else {
+        other_batch_ = is_of_other_batch(line) ? line.batch : other_batch_;
         add_steps(line, stands_for);
       }
     }
+  }
+
+  [[nodiscard]] bool is_of_other_batch(const LogLine& line) const {
+    return line.batch != 0 && line.batch != plan_.plan.global_batch;
   }
 
   void add_steps(const LogLine& line, std::int64_t count) {
@@ -167,8 +178,10 @@ class RunOfLog {
     if (!run_.log.steps.empty()) return;
     if (other_batches_ > 0) {
       throw_bad_input(fmt::format(
-          "{}: it ran {} samples per step, but the plan has {}\nhelp: name the plan that it ran, "
-          "or compare anyway with --any-plan",
+          "{}: it ran {} samples per step, but the plan has {}\nhelp: name the plan that it ran "
+          "(penstock predict config.json --layout .. -o ran.json writes one), or compare anyway "
+          "with "
+          "--any-plan",
           file_, other_batch_, plan_.plan.global_batch));
     }
     if (log_.lines.empty()) {
@@ -225,6 +238,10 @@ class RunOfLog {
 
   void tell_left_out() {
     std::vector<std::string>& notes = run_.notes;
+    if (other_batch_ > 0 && options_.any_plan && !log_.facts.contains(kBatch)) {
+      notes.push_back(fmt::format("another job: it ran {} samples per step, and the plan has {}",
+                                  other_batch_, plan_.plan.global_batch));
+    }
     if (other_batches_ > 0) {
       notes.push_back(fmt::format("left out, with another batch than the plan's {}: {}, {} last",
                                   plan_.plan.global_batch, count_of(other_batches_, "line"),
@@ -287,6 +304,19 @@ std::optional<Plan> plan_of(const LogContents& log) {
   return plan;
 }
 
+// After the warm-up.
+Duration median_step(LogContents log, const TrainerRow& trainer, const std::string& file,
+                     const PlanFile& plan, const LogOptions& options) {
+  std::vector<Duration> times;
+  for (const MeasuredStep& step :
+       RunOfLog(std::move(log), trainer, file, plan, options).run().log.steps) {
+    times.push_back(step.step_time);
+  }
+  const auto middle = times.begin() + (std::ssize(times) - 1) / 2;
+  std::nth_element(times.begin(), middle, times.end());
+  return *middle;
+}
+
 }  // namespace
 
 std::optional<LoggedJob> job_of_log(std::string_view text, const std::string& file) {
@@ -297,14 +327,19 @@ std::optional<LoggedJob> job_of_log(std::string_view text, const std::string& fi
   if (!plan || log.lines.empty()) return {};
   PlanFile ran;
   ran.plan = *plan;
-  std::vector<Duration> times;
-  for (const MeasuredStep& step :
-       RunOfLog(std::move(log), *trainer, file, ran, {}).run().log.steps) {
-    times.push_back(step.step_time);
-  }
-  const auto middle = times.begin() + (std::ssize(times) - 1) / 2;
-  std::nth_element(times.begin(), middle, times.end());
-  return LoggedJob{*plan, *middle};
+  return LoggedJob{*plan, median_step(std::move(log), *trainer, file, ran, {})};
+}
+
+std::optional<LoggedStep> step_of_log(std::string_view text, const std::string& file) {
+  const TrainerRow* trainer = trainer_of_log(text);
+  if (trainer == nullptr || trainer->log->logs_speed) return {};
+  LogContents log = trainer->log->read(lines_of(text), file);
+  if (log.lines.empty()) return {};
+  const std::int64_t batch = log.lines.back().batch;
+  const PlanFile any;
+  LogOptions options;
+  options.any_plan = true;
+  return LoggedStep{median_step(std::move(log), *trainer, file, any, options), batch};
 }
 
 const TrainerRow* trainer_of_log(std::string_view text) {

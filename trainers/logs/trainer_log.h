@@ -53,7 +53,15 @@ struct LoggedJob {
   Plan plan;
   Duration step_time;  // the median after the warm-up
 };
-// Nothing where a degree or the batch is missing, or no step counts.
+// Nothing where a degree or the batch is missing. Error{kBadInput} where no step counts.
 std::optional<LoggedJob> job_of_log(std::string_view text, const std::string& file);
+
+// What a log of step times says without its layout. Nothing of other logs; Error{kBadInput} where
+// no step counts.
+struct LoggedStep {
+  Duration step_time;      // the median after the warm-up
+  std::int64_t batch = 0;  // samples; 0: not said
+};
+std::optional<LoggedStep> step_of_log(std::string_view text, const std::string& file);
 
 }  // namespace penstock

@@ -366,7 +366,8 @@ std::string TypedCommand::whole() const {
     options.insert(options.begin(), {"--cluster", cluster.file});
   }
   for (const Need& need : needs) {
-    const bool is_of_cluster = need.name == "--device" || need.name == "--gpus";
+    const bool is_of_cluster =
+        need.name == "--device" || need.name == "--gpus" || need.name == "--cluster";
     if (!need.is_option() || is_satisfied(command, need.name) ||
         (is_of_cluster && !measured.empty())) {
       continue;

@@ -103,6 +103,24 @@ std::optional<LayoutInFile> layout_in_log(const std::string& path) {
   }
 }
 
+std::optional<LayoutInFile> step_in_log(const std::string& path) {
+  if (!is_there(path)) return {};
+  try {
+    const std::optional<LoggedStep> step = step_of_log(load_text(path, ""), path);
+    if (!step) return {};
+    constexpr std::int64_t kExample = 512, kMost = 1 << 20;
+    const bool is_said = step->batch > 0 && step->batch <= kMost;
+    LayoutInFile ran;
+    ran.gpus = 64;
+    ran.global_batch = static_cast<int>(is_said ? step->batch : kExample);
+    ran.layout = fmt::format("TP=4 PP=4 DP=4 mbs=1 gbs={}", ran.global_batch);
+    ran.step_time = words_of(step->step_time);
+    return ran;
+  } catch (const Error&) {
+    return {};
+  }
+}
+
 std::string command_fitted_to(const LayoutInFile& ran, const std::string& model,
                               const Arguments& words) {
   Arguments command = with_taken("plan", {model}, words);

@@ -19,6 +19,9 @@ struct LayoutInFile {
 // every stage are not taken over: stages are predicted as they are cut where nobody says how.
 std::optional<LayoutInFile> layout_in_script(const std::string& path);
 std::optional<LayoutInFile> layout_in_log(const std::string& path);
+// Of a log that says no layout the time of its steps and their batch, 0 where it is not said, with
+// an example for the layout.
+std::optional<LayoutInFile> step_in_log(const std::string& path);
 
 // "penstock plan config.json --device h100-sxm --gpus 64 .. --measured '..: 8.95s'" of a log, with
 // the model, the GPU and the other options that were typed.

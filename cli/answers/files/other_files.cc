@@ -169,7 +169,8 @@ void refuse_other_file(const std::string& usage, const Arguments& arguments) {
   const bool is_planned = verb == "plan" || verb == "predict" || verb == "compare";
   if (is_planned && format.starts_with("penstock.cluster/"))
     refuse_cluster_as_model(verb, arguments);
-  if (is_planned && is_plan_format(format)) refuse_plan_as_model(verb, arguments);
+  const bool takes_model = is_planned || verb == "dynamic";
+  if (takes_model && is_plan_format(format)) refuse_plan_as_model(verb, arguments);
   if (is_planned && format.starts_with("penstock.") && !format.starts_with(kProfileFormat)) {
     expect_profile(load_json(path).value, path);  // a book, a job file: before what is missing
   }

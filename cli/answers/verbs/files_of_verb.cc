@@ -23,6 +23,7 @@
 #include "cli/words/is_digits.h"
 #include "cli/words/parted_at_commas.h"
 #include "cli/words/trainer_called.h"
+#include "core/values/error.h"
 #include "report/words.h"
 #include "trainers/trainer_table.h"
 
@@ -249,6 +250,21 @@ std::string help_for_plan_verb(std::string_view verb, const TypedFiles& files,
 }
 
 }  // namespace
+
+void refuse_models_of_multi(const Arguments& arguments) {
+  for (const GivenOption& option : given_words({}, arguments).options) {
+    const bool is_list = is_among({"models", "model", "configs", "config"}, plain_name(option));
+    const Arguments named = parted_at_commas(option.value);
+    const bool are_models = is_list && !named.empty() &&
+                            std::all_of(named.begin(), named.end(), [](const std::string& name) {
+                              return role_of(name) == FileRole::kModel;
+                            });
+    if (!are_models) continue;
+    const Arguments rest = without(arguments, {option});
+    throw_bad_input(fmt::format("unknown option '{}'\nhelp: {}", option.name,
+                                help_for_jobs_of_models(option.value, typed_files(rest), rest)));
+  }
+}
 
 std::string help_for_files(std::string_view verb, const Arguments& arguments) {
   const Verb* found = find_verb(verb);

@@ -17,4 +17,7 @@ std::string help_for_files(std::string_view verb, const Arguments& arguments);
 // plan.json": the options that were typed stand with the verb that has them. The model comes first.
 std::string help_for_plan_first(std::string_view verb, const Arguments& arguments);
 
+// "multi --models a.json,b.json": Error{kBadInput} with the list of jobs that they are.
+void refuse_models_of_multi(const Arguments& arguments);
+
 }  // namespace penstock

@@ -44,7 +44,7 @@ bool names_step_time(const std::string& plain) {
              is_other = has_part(plain, {"max", "min", "limit", "target", "out", "warmup"});
   if (is_other) return false;
   return (is_seen && (is_time || is_step)) || (is_step && is_time) ||
-         is_among({"measured", "observed", "actual"}, plain);
+         is_among({"measured", "observed", "actual", "run"}, plain);
 }
 
 double number_in(const std::string& text) {
@@ -364,14 +364,6 @@ std::string help_for_logged(const std::string& plan, const std::string& log, boo
           : fmt::format("if {}, which lies here, is the plan that ran: ", plan);
   if (!is_assumed) return unsure + command_of_runs(plan, log, made);
   const std::string time = time_of_log(plan, log);
-  if (!is_typed && is_there(plan) && is_there(log) && time.empty()) {
-    return fmt::format(
-        "{} is no plan of that run: one with its layout is written by penstock predict config.json "
-        "--device h100-sxm --layout \"TP=4 PP=4 DP=4 mbs=1 gbs=512\" -o ran.json; then {} compares "
-        "the two, and a step time alone is told to a search: --measured \"TP=4 PP=4 DP=4 mbs=1 "
-        "gbs=512: 14.2s\"",
-        plan, command_of("validate", {"ran.json", log}));
-  }
   const std::string compared = command_of("validate", {plan, log});
   const std::string command =
       time.empty() || made.layout.empty()
@@ -396,9 +388,17 @@ std::string help_for_logged(const std::string& plan, const std::string& log, boo
 // a file. Empty where it does not, and where the plan was typed or may be the one that ran.
 std::string help_of_log(const TypedFiles& files, const std::string& log, const Arguments& words) {
   if (!files.plans.empty()) return "";
+  if (!time_of_log("plan.json", log).empty()) return "";
   const std::optional<LayoutInFile> ran = layout_in_log(log);
-  if (!ran || !time_of_log("plan.json", log).empty()) return "";
   const std::string model = files.models.empty() ? "config.json" : files.models.front();
+  if (!ran) {
+    const auto step = step_in_log(log);
+    if (!step) return "";
+    return fmt::format(
+        "the log says {} a step, and not the layout that ran; with yours in place of {} plans that "
+        "are fitted to it are those of {}",
+        step->step_time, step->layout, command_fitted_to(*step, model, words));
+  }
   const std::string device = value_of(words, {"--device"}).value_or("h100-sxm");
   return fmt::format(
       "the log says what ran, and plans fitted to its step of {} are those of {}\nhelp: several "

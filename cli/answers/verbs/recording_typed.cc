@@ -6,11 +6,13 @@
 #include <fmt/format.h>
 
 #include "cli/answers/commands/given_options.h"
+#include "cli/answers/commands/plain_name.h"
 #include "cli/answers/files/typed_files.h"
 #include "cli/io/shell_word.h"
 #include "cli/io/text_file.h"
 #include "cli/options/options_entry.h"
 #include "cli/verbs/verbs.h"
+#include "cli/words/is_among.h"
 #include "cli/words/is_digits.h"
 #include "cli/words/parted_at_commas.h"
 #include "core/files/read_availability.h"
@@ -83,6 +85,13 @@ TypedTrace trace_in(const Arguments& words) {
   for (const GivenOption& option : given.options) {
     const bool is_others = row_named(table, option.name) == nullptr;
     if (is_others && is_table(option.value)) return {option.value, option.name};
+    const bool is_named = is_among({"events", "event-file", "event-log", "recording", "trace-file",
+                                    "availability", "spot-trace", "preemptions"},
+                                   plain_name(option));
+    const std::size_t dot = option.value.rfind('.');
+    if (is_others && is_named && dot != std::string::npos) {
+      return {option.value.substr(0, dot) + ".csv", option.name};  // it is none of JSON
+    }
   }
   const auto bare = std::find_if(given.bare.begin(), given.bare.end(), is_table);
   return {bare == given.bare.end() ? "" : *bare, ""};

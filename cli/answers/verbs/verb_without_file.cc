@@ -13,6 +13,7 @@
 #include "cli/answers/files/plan_as_model.h"
 #include "cli/answers/files/typed_files.h"
 #include "cli/answers/verbs/asked_of_search.h"
+#include "cli/answers/verbs/files_of_verb.h"
 #include "cli/answers/verbs/plan_compared.h"
 #include "cli/answers/verbs/plan_made.h"
 #include "cli/answers/verbs/recording_typed.h"
@@ -255,6 +256,7 @@ void refuse_recording_of_plan(const Arguments& arguments) {
 void refuse_verb_without_file(const std::string& verb, const Arguments& arguments) {
   if (verb == "check") refuse_flags(arguments);
   if (verb == "morph") refuse_morph_of_search(arguments);
+  if (verb == "multi") refuse_models_of_multi(arguments);
   if (verb != "plan") return;
   refuse_range_of_plan(arguments);
   const bool may_record = std::any_of(arguments.begin(), arguments.end(), [](const auto& word) {
