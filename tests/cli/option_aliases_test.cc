@@ -93,9 +93,8 @@ TEST_CASE("a price that may be that of a node is not taken for that of a GPU") {
   CHECK(in_own_options({"--price", "2.5"}, simulate) == Arguments{"--usd-per-gpu-hour", "2.5"});
   for (const char* name : {"--price-per-hour", "--cost-per-hour", "--hourly-cost", "--cost"}) {
     CAPTURE(name);
-    CHECK(
-        refusal({name, "32"}, simulate).find("write --usd-per-gpu-hour X, the price of one GPU") !=
-        std::string::npos);
+    CHECK(refusal({name, "32"}, simulate).find("--usd-per-gpu-hour 32 is that of one GPU") !=
+          std::string::npos);
   }
   CHECK(in_own_options({"--rate", "5"}, simulate) == Arguments{"--rate", "5"});
 }

@@ -329,12 +329,11 @@ constexpr std::array kOnSearches{
            "penstock schedule 1f1b,zb-h1 -P 4 -M 8 --cost F=10ms,I=10ms,W=10ms",
            "--global-batch"},
     // They may be those of a node.
-    Remark{
-        {"cost", "price-per-hour", "cost-per-hour", "hourly-cost", "hourly-price", "hourly-rate",
-         "spot-price"},
-        "write --usd-per-gpu-hour {PRICE}, if it is the price of one GPU; that of a node of 8 is "
-        "divided by 8",
-        "--usd-per-gpu-hour"},
+    Remark{{"cost", "price-per-hour", "cost-per-hour", "hourly-cost", "hourly-price", "hourly-rate",
+            "spot-price"},
+           "which price? --usd-per-gpu-hour {PRICE} is that of one GPU; that of a node is divided "
+           "by its GPUs, {PRICE} by 8 in nodes of 8",
+           "--usd-per-gpu-hour"},
     Remark{{"node-price", "node-cost", "price-per-node-hour", "cost-per-node-hour",
             "usd-per-node-hour", "usd-per-node", "price-per-node"},
            "write --usd-per-gpu-hour X, the price of one GPU; that of a node is divided by its "
