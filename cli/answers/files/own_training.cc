@@ -71,7 +71,9 @@ GpusOfTraining gpus_of_training(std::string_view text) {
                                0);
   const int nodes = number_behind(text, {"--nodes", "--nnodes", "num_nodes="}, 1);
   const int processes = number_behind(text, {"num_processes", "num_gpus"}, 0);
-  gpus.all = processes > 0 ? processes : gpus.of_node * nodes;
+  constexpr std::int64_t kMost = 1 << 17;
+  const std::int64_t all = std::int64_t{gpus.of_node} * nodes;
+  gpus.all = processes > 0 ? processes : static_cast<int>(all <= kMost ? all : 0);
   return gpus;
 }
 

@@ -222,8 +222,8 @@ std::string help_for_json_file(const SurplusWord& surplus) {
   if (!surplus.word.ends_with(".json")) return "";
   if (surplus.usage.starts_with("multi")) {
     return "all jobs are in one file, penstock multi jobs.json --gpus N, with jobs.json: "
-           "{\"format\": "
-           "\"penstock.jobs/1\", \"jobs\": [{\"name\": \"job-1\", \"model\": \"config.json\", "
+           "{\"format\": \"penstock.jobs/1\", \"jobs\": [{\"name\": \"job-1\", \"model\": "
+           "\"config.json\", "
            "\"global_batch\": 512, \"steps\": 1000}]}";
   }
   if (surplus.usage.starts_with("report")) return help_for_reported(surplus);

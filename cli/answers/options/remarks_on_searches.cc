@@ -18,8 +18,7 @@ constexpr std::array kOnSearches{
         "--tokens"},
     Remark{{"lora", "peft", "qlora", "finetune", "fine-tune"},
            "leave it out: all parameters are trained (LoRA and other adapters are not modelled), "
-           "so that "
-           "the memory of the answer is more than theirs"},
+           "so that the memory of the answer is more than theirs"},
     Remark{{"optimizer", "optim", "adam", "adamw", "sgd"},
            "leave it out: AdamW in mixed precision is assumed; a profile may say otherwise "
            "(docs/file_formats.md)",

@@ -209,11 +209,9 @@ void refuse_no_job(const std::string& verb, const Arguments& arguments) {
   const bool leaves_scripts = what == "a script";
   throw_bad_input(fmt::format(
       "{}: this is {}, and a job file belongs here\nhelp: manage keeps jobs of penstock's own "
-      "train "
-      "running when GPUs come and go{}; a job file names one, job.json: {}\nhelp: {}; then "
-      "penstock "
-      "{} {}\nhelp: another trainer's job stays with its launcher: penstock morph --book book.json "
-      "--trace trace.csv says when to change its plan{}{}",
+      "train running when GPUs come and go{}; a job file names one, job.json: {}\nhelp: {}; then "
+      "penstock {} {}\nhelp: another trainer's job stays with its launcher: penstock morph --book "
+      "book.json --trace trace.csv says when to change its plan{}{}",
       arguments.front(), what,
       leaves_scripts ? ", and leaves the scripts of other trainers to Slurm and torchrun" : "",
       kLeastJobFile, steps_to_book(role, arguments), verb == "tell" ? "manage" : verb, kJob,

@@ -261,8 +261,7 @@ void refuse_runs_elsewhere(const std::string& verb, const Arguments& words,
   const TypedFiles files = typed_files(words);
   throw_bad_input(fmt::format(
       "{}: {}, and a run with its layout is told to a search\nhelp: {}{}; several runs make a "
-      "file: "
-      "{}",
+      "file: {}",
       typed->option,
       verb == "validate" ? "validate compares a plan with a log"
                          : "calibrate fits to a file of runs",
@@ -379,8 +378,7 @@ std::string help_for_logged(const std::string& plan, const std::string& log, boo
   return fmt::format(
       "{}{} compares the two, and plans fitted to steps of {}, which its batch and the log make: "
       "{}\nhelp: else name the plan that ran; several runs are fitted together where their plans "
-      "name "
-      "a cluster file: {}",
+      "name a cluster file: {}",
       unsure, compared, time, command, command_of_runs("PLAN", log, {}));
 }
 
@@ -402,8 +400,7 @@ std::string help_of_log(const TypedFiles& files, const std::string& log, const A
   const std::string device = value_of(words, {"--device"}).value_or("h100-sxm");
   return fmt::format(
       "the log says what ran, and plans fitted to its step of {} are those of {}\nhelp: several "
-      "runs "
-      "are fitted together by a cluster file: {}; for each run {} and {}; then {}",
+      "runs are fitted together by a cluster file: {}; for each run {} and {}; then {}",
       ran->step_time, command_fitted_to(*ran, model, words),
       command_of("devices",
                  {device, "--gpus", std::to_string(ran->gpus), "--cluster-out", "cluster.json"}),

@@ -74,8 +74,7 @@ std::string with_untrainable_plan(std::string message, const Arguments& typed) {
       "never does)\nhelp: another trainer takes it as it is: {} writes the files, of which "
       "job/run.sh starts {}\nhelp: {} replays it here, with ranks that wait instead of "
       "computing\nhelp: penstock train itself runs plans of a profile that was measured: {} "
-      "measures "
-      "one, and plans from it are made with --for penstock{}",
+      "measures one, and plans from it are made with --for penstock{}",
       plan, kWhy, file.model,
       command_of("export", {plan, "--to", other_trainer(plan), "-o", "job"}),
       ranks == 1 ? "its rank" : fmt::format("all {} ranks", ranks),
