@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "cli/answers/commands/rehearsal.h"
+#include "cli/answers/files/job_file.h"
 #include "cli/answers/files/own_training.h"
 #include "cli/io/file_kinds.h"
 #include "cli/io/plan_json.h"
@@ -62,18 +63,21 @@ constexpr const char* kHowToSlow =
 constexpr const char* kHowToCosts =
     "a file of costs lists the times of every stage (penstock.costs/1, "
     "docs/schedules_without_a_model.md); --cost F=10ms,B=20ms needs none";
-constexpr const char* kHowToJobs =
-    "a list of jobs (penstock.jobs/1) names models, their batches and steps: {\"format\": "
-    "\"penstock.jobs/1\", \"jobs\": [{\"name\": \"job-1\", \"model\": \"config.json\", "
-    "\"global_batch\": 512, \"steps\": 1000}]}; docs/multi.md has the other keys";
+std::string how_to_jobs() {
+  return fmt::format(
+      "a list of jobs (penstock.jobs/1) names models, their batches and steps: {}; "
+      "docs/multi.md has the other keys",
+      kLeastJobsFile);
+}
 constexpr const char* kHowToRuns =
     "penstock validate plan.json RUN --add-to runs.json writes it; docs/file_formats.md has its "
     "keys";
-constexpr const char* kHowToJob =
-    "a job file (penstock.job/1) names a book, the data and folders: {\"format\": "
-    "\"penstock.job/1\", \"book\": \"book.json\", \"steps\": 1000, \"train\": [\"--data\", "
-    "\"corpus.txt\"], \"checkpoints\": \"checkpoints\", \"run_folder\": \"run\"}; "
-    "docs/file_formats.md has the other keys";
+std::string how_to_job() {
+  return fmt::format(
+      "a job file (penstock.job/1) names a book, the data and folders: {}; "
+      "docs/file_formats.md has the other keys",
+      kLeastJobFile);
+}
 
 std::string_view words_for(std::string_view format) {
   for (const Kind& kind : kKinds) {
@@ -95,7 +99,7 @@ std::string place_of(std::string_view found, std::string_view wanted, const std:
         path, kBatch);
   }
   if (found == kBook && wanted == kJob) {
-    return fmt::format("a job file names it, \"book\": \"{}\"; {}", path, kHowToJob);
+    return fmt::format("a job file names it, \"book\": \"{}\"; {}", path, how_to_job());
   }
   if (found == kBook) {
     return fmt::format(
@@ -105,10 +109,10 @@ std::string place_of(std::string_view found, std::string_view wanted, const std:
         path);
   }
   if (wanted == kBook) return kHowToBook;
-  if (wanted == kJob) return kHowToJob;
+  if (wanted == kJob) return how_to_job();
   if (wanted == kSlow) return kHowToSlow;
   if (wanted == kRuns) return kHowToRuns;
-  if (wanted == kJobs) return kHowToJobs;
+  if (wanted == kJobs) return how_to_jobs();
   if (wanted == kCosts) return kHowToCosts;
   if (wanted == kConfig && found == kProfile) {
     return fmt::format(
@@ -210,10 +214,10 @@ std::string place_of(std::string_view found, std::string_view wanted, const std:
            "a plan is what penstock plan ... -o plan.json writes";
   }
   if (help.empty() && wanted == kBook) help = kHowToBook;
-  if (help.empty() && wanted == kJob) help = kHowToJob;
+  if (help.empty() && wanted == kJob) help = how_to_job();
   if (help.empty() && wanted == kSlow) help = kHowToSlow;
   if (help.empty() && wanted == kRuns) help = kHowToRuns;
-  if (help.empty() && wanted == kJobs) help = kHowToJobs;
+  if (help.empty() && wanted == kJobs) help = how_to_jobs();
   if (help.empty() && wanted == kCosts) help = kHowToCosts;
   if (help.empty() && wanted == kText) {
     const std::string others = files_of_kind(path);
@@ -263,10 +267,10 @@ std::string what_belongs(std::string_view wanted) {
   }
   if (wanted == kPlan) return "a plan belongs here, as penstock plan ... -o plan.json writes it";
   if (wanted == kBook) return kHowToBook;
-  if (wanted == kJob) return kHowToJob;
+  if (wanted == kJob) return how_to_job();
   if (wanted == kSlow) return kHowToSlow;
   if (wanted == kRuns) return kHowToRuns;
-  if (wanted == kJobs) return kHowToJobs;
+  if (wanted == kJobs) return how_to_jobs();
   if (wanted == kCosts) return kHowToCosts;
   return "give a model's config.json, or a profile";
 }

@@ -37,6 +37,22 @@ TEST_CASE("a script says the layout that it starts") {
   CHECK(!layout_in_script("no-such-file.sh"));
 }
 
+// Of Megatron-LM it is that of attention, which fused kernels repeat anyway; torchtitan's is not.
+TEST_CASE("Megatron's selective recompute is no recompute of an estimate") {
+  const tests::TemporaryFolder folder;
+  const std::string script = folder / "train.sh";
+  const auto recompute = [&](const std::string& flags) {
+    write(script,
+          "torchrun --nproc_per_node 8 pretrain_gpt.py --tensor-model-parallel-size 2 "
+          "--micro-batch-size 1 --global-batch-size 64 --seq-length 4096 --num-layers 80 " +
+              flags);
+    return value_in_layout(layout_in_script(script).value().layout, "recompute");
+  };
+  CHECK(recompute("--recompute-activations").empty());
+  CHECK(recompute("--recompute-granularity full --recompute-method uniform "
+                  "--recompute-num-layers 1") == "full");
+}
+
 TEST_CASE("pairs of a layout take the place of those with their keys") {
   CHECK(layout_with("TP=2 PP=4 VP=2 gbs=64", {"VP=", "gbs=128", "seq=8"}) ==
         "TP=2 PP=4 gbs=128 seq=8");
@@ -52,6 +68,10 @@ TEST_CASE("numbers of GPUs that rise and fall are a recording, and those that ri
   CHECK(course_in({"--gpus", "8..64"}).empty());
   CHECK(command_of_recording({"8", "4"}, "t.csv") ==
         "printf 'time_s,gpus\\n0,8\\n3600,4\\n7200,4\\n' > t.csv");
+  CHECK(remark_on_trace({"no-such-file.csv", ""}, 64).find("0,64\\n3600,56\\n7200,56") !=
+        std::string::npos);
+  CHECK(remark_on_trace({"no-such-file.csv", ""}, 8).find("0,8\\n3600,4\\n7200,4") !=
+        std::string::npos);
   CHECK(range_of_recording("no-such-file.csv").empty());
   const tests::TemporaryFolder folder;
   const std::string recording = folder / "spot.csv";

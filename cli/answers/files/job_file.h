@@ -1,11 +1,16 @@
-// The least job file that penstock manage takes, to be copied out of an answer.
+// The least files of jobs that verbs take, to be copied out of an answer.
 #pragma once
 
 namespace penstock {
 
+// Of penstock manage.
 inline constexpr const char* kLeastJobFile =
     R"({"format": "penstock.job/1", "book": "book.json", "steps": 1000, )"
     R"("train": ["--data", "corpus.txt"], "checkpoints": "checkpoints", "run_folder": "run", )"
     R"("machine_file": "machines.txt"}, where machines.txt has a line HOST GPUS for each machine)";
+// Of penstock multi.
+inline constexpr const char* kLeastJobsFile =
+    R"({"format": "penstock.jobs/1", "jobs": [{"name": "job-1", "model": "config.json", )"
+    R"("global_batch": 512, "steps": 1000}]})";
 
 }  // namespace penstock

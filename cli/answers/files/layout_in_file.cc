@@ -16,9 +16,14 @@
 #include "report/words.h"
 #include "trainers/lint/lint.h"
 #include "trainers/logs/trainer_log.h"
+#include "trainers/trainer_row.h"
 
 namespace penstock {
 namespace {
+
+// Under fused attention, which estimates suppose, Megatron's selective mode saves nothing, and that
+// of an estimate is torchtitan's.
+constexpr const char *kSelective = "selective", *kNone = "none";
 
 std::string_view word_of(Sharding sharding) {
   switch (sharding) {
@@ -48,7 +53,7 @@ LayoutInFile layout_of(const Plan& plan) {
   if (plan.pipeline > 1 && plan.chunks == 1 && plan.schedule != "1f1b") {
     pairs.push_back("schedule=" + plan.schedule);
   }
-  if (plan.recompute != "none") pairs.push_back("recompute=" + plan.recompute);
+  if (plan.recompute != kNone) pairs.push_back("recompute=" + plan.recompute);
   if (plan.zero1) pairs.push_back("sharding=" + std::string(word_of(plan.sharding)));
   return {joined(pairs, " "), plan.devices(), plan.global_batch, plan.sequence_length, ""};
 }
@@ -81,7 +86,9 @@ std::optional<LayoutInFile> layout_in_script(const std::string& path) {
     plan.micro_batch_size = *job.micro_batch_size;
     plan.global_batch = *job.global_batch;
     plan.sequence_length = job.sequence_length.value_or(0);
-    plan.recompute = job.recompute;
+    const bool saves_nothing =
+        trainer->linter->selective_is_attention && job.recompute == kSelective;
+    plan.recompute = saves_nothing ? kNone : job.recompute;
     plan.zero1 = job.zero1;
     plan.sharding = job.sharding;
     return layout_of(plan);
@@ -95,7 +102,9 @@ std::optional<LayoutInFile> layout_in_log(const std::string& path) {
   try {
     const std::optional<LoggedJob> job = job_of_log(load_text(path, ""), path);
     if (!job) return {};
-    LayoutInFile ran = layout_of(job->plan);
+    Plan plan = job->plan;
+    if (plan.recompute == kSelective) plan.recompute = kNone;  // of Megatron-LM, as in a script
+    LayoutInFile ran = layout_of(plan);
     ran.step_time = words_of(job->step_time);
     return ran;
   } catch (const Error&) {

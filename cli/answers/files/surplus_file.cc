@@ -221,10 +221,10 @@ std::string help_for_last_file(const SurplusWord& surplus) {
 std::string help_for_json_file(const SurplusWord& surplus) {
   if (!surplus.word.ends_with(".json")) return "";
   if (surplus.usage.starts_with("multi")) {
-    return "all jobs are in one file, penstock multi jobs.json --gpus N, with jobs.json: "
-           "{\"format\": \"penstock.jobs/1\", \"jobs\": [{\"name\": \"job-1\", \"model\": "
-           "\"config.json\", "
-           "\"global_batch\": 512, \"steps\": 1000}]}";
+    return fmt::format(
+        "all jobs are in one file, penstock multi jobs.json --gpus N, with "
+        "jobs.json: {}",
+        kLeastJobsFile);
   }
   if (surplus.usage.starts_with("report")) return help_for_reported(surplus);
   return first_help({help_for_second_model, help_for_varied, help_for_many, help_for_last_file},

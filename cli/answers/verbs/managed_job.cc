@@ -96,12 +96,12 @@ void refuse_address_as_job(const std::string& verb, const Arguments& words, cons
   } else if (help.empty()) {
     Arguments command = words;
     *std::find(command.begin(), command.end(), address) = kJob;
-    const auto restart = std::find(command.begin(), command.end(), "restart");
-    if (restart != command.end()) *restart = "stop";  // started again, manage goes on
+    // Started again, manage goes on.
+    const bool is_restart = is_among(command, "restart");
+    std::replace(command.begin(), command.end(), std::string("restart"), std::string("stop"));
     command.insert(command.end(), manager.begin(), manager.end());
     help = whole_command(verb, command);
-    if (restart != command.end())
-      help += "; then " + command_of("manage", {kJob}) + " goes on with it";
+    if (is_restart) help += "; then " + command_of("manage", {kJob}) + " goes on with it";
   }
   throw_bad_input(fmt::format("JOB: '{}' is an address, and the job file comes first\nhelp: {}",
                               address, help));
@@ -156,10 +156,6 @@ std::string numbers_of_book(const Arguments& words) {
   if (most.empty()) return "";
   return fmt::format("{} {}..{}", option, least.empty() ? "1" : least, most);
 }
-
-}  // namespace
-
-namespace {
 
 bool starts_trainer(const Arguments& arguments) {
   return role_of(arguments.front()) == FileRole::kScript &&
