@@ -16,6 +16,7 @@
 #include "cli/answers/commands/refusal_of.h"
 #include "cli/answers/commands/tried_proposals.h"
 #include "cli/answers/commands/typed_for_examples.h"
+#include "cli/answers/verbs/logged_asked.h"
 #include "cli/answers/verbs/train_asked.h"
 #include "cli/io/color.h"
 #include "cli/io/environment.h"
@@ -86,7 +87,7 @@ void keep_freed_memory() {
 // What the error says, with commands that keep what was typed. What is tried, and what is dropped,
 // may have a help of its own, with dots.
 std::string filled_answer(const std::string& error, const Arguments& typed) {
-  std::string message = with_filled_commands(error, typed, refusal_of);
+  std::string message = with_filled_commands(with_plan_that_ran(error, typed), typed, refusal_of);
   message = with_filled_examples(std::move(message), typed, refusal_of);
   message = with_typed_for_examples(std::move(message), typed, refusal_of);
   message = with_tried_proposals(std::move(message), typed, refusal_of);

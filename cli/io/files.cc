@@ -74,9 +74,8 @@ constexpr const char* kHowToRuns =
     "keys";
 std::string how_to_job() {
   return fmt::format(
-      "a job file (penstock.job/1) names a book, the data and folders: {}; "
-      "docs/file_formats.md has the other keys",
-      kLeastJobFile);
+      "a job file (penstock.job/1) names a book, the data and folders: {} writes one to edit",
+      kWriteJobFile);
 }
 
 std::string_view words_for(std::string_view format) {

@@ -59,7 +59,7 @@ ScheduleOptions for_schedule(ScheduleOptions given, const std::string& name) {
 std::vector<Row> rows_of(const ScheduleOptions& given) {
   std::vector<Row> rows;
   for (const std::string& typed : parse_list("NAME", given.name)) {
-    const ScheduleOptions of_kind = for_schedule(given, schedule_called("NAME", typed));
+    const ScheduleOptions of_kind = for_schedule(given, schedule_called("NAME", typed, given.name));
     for (const auto& ranks : values_of("-P", of_kind.ranks)) {
       for (const auto& chunks : values_of("-V", of_kind.chunks)) {
         for (const auto& micro_batches : values_of("-M", of_kind.micro_batches)) {

@@ -13,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/answers/files/file_at_hand.h"
 #include "cli/answers/files/own_training.h"
 #include "cli/answers/files/plan_as_model.h"
 #include "cli/io/file_kinds.h"
@@ -110,9 +111,15 @@ void require_own(const std::string& text, const std::string& file) {
                     ": this file is empty\nhelp: name the script or the configuration that starts "
                     "the training, or a plan");
   }
-  if (text[first] == '{' || text[first] == '[') return;
+  const bool is_printed = text.compare(first, 2, "{'") == 0;  // by Python, which is no JSON
+  if ((text[first] == '{' || text[first] == '[') && !is_printed) return;
   refuse_own_script(text, file);
   refuse_own_training(text, file);
+  if (const FileAtHand found = file_at_hand(file); !found.use.empty()) {
+    throw_bad_input(
+        fmt::format("{}: this is {}, and a plan or a launch file belongs here\nhelp: {}", file,
+                    found.words, found.use));
+  }
   throw_bad_input(fmt::format(
       "{}: no plan, profile or cluster file of Penstock, and no launch file of Megatron-LM, "
       "torchtitan, DeepSpeed or verl by its content\nhelp: name the file that starts the training, "

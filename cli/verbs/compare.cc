@@ -161,7 +161,8 @@ std::string example_of(const std::string& key) {
 }
 
 // "zero=1,2,3" and "nodes=1,2" as keys that there are.
-std::string pair_in_own_words(const std::string& key, const std::vector<std::string>& values) {
+std::string pair_in_own_words(const std::string& typed, const std::vector<std::string>& values) {
+  const std::string key = plain_word(typed);
   const bool is_zero = key == "zero" || key == "zero-stage" || key == "stage" || key == "ds-zero";
   const bool is_fsdp = key == "fsdp" || key == "fsdp2";
   const bool are_nodes = key == "nodes" || key == "nnodes" || key == "num-nodes";

@@ -258,8 +258,8 @@ Answer run_devices(const Arguments& arguments, Screen screen) {
   options.remark(
       {"memory", "memory-gib", "mem", "hbm", "vram", "memory-limit", "flops", "tflops", "bandwidth",
        "gpus-per-node", "nvlink"},
-      "the figures of a GPU are changed in a file: penstock devices NAME -o my.json writes "
-      "it, and --device my.json plans with it");
+      "the figures of a GPU are changed in a file: penstock devices h100-sxm -o my.json writes it "
+      "(\"memory_bytes\", \"links\" and the others), and --device my.json plans with it");
   options.remark({"cluster", "cluster-file"},
                  "write --cluster-out {FILE}, which writes the cluster that is assumed");
   if (auto help = options.parse(with_bare_device(without_vague_words(arguments)), screen))

@@ -218,7 +218,7 @@ void write_files(const Question& question, const DynamicStudy& study, const Dyna
 Answer run_dynamic(const Arguments& arguments, Screen screen) {
   DynamicOptions given;
   Options options(
-      "dynamic MODEL --lengths FILE --cluster FILE [OPTIONS]",
+      "dynamic MODEL --lengths FILE --device NAME --gpus N [OPTIONS]",
       "Plans training on samples of different lengths: draws batches, forms for each of them "
       "micro-batches of different shapes from samples of similar lengths, orders and schedules "
       "them within memory, and searches the layout that is fastest for all. Compares that with "

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -13,6 +14,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/answers/files/job_file.h"
 #include "cli/io/environment.h"
 #include "cli/io/files.h"
 #include "cli/io/found_plans.h"
@@ -22,6 +24,7 @@
 #include "cli/options/options.h"
 #include "cli/parts/manager_of_job.h"
 #include "cli/verbs/verbs.h"
+#include "cli/words/parse.h"
 #include "core/values/error.h"
 #include "core/values/finite_or_null.h"
 #include "core/values/json_reader.h"
@@ -51,7 +54,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kExamples =
-    R"(  penstock manage job.json
+    R"(  penstock manage --example > job.json
+  penstock manage job.json
   kill -USR1 PID     # write a checkpoint and go on
   kill PID           # write a checkpoint and stop the job; the same command continues it
   penstock plan model.json --cluster machine.json --gpus 1..4 --for penstock -o book.json
@@ -211,14 +215,22 @@ JobState manage(const JobRules& rules, const Loaded<PlanBook>& book) {
   return manage_job(rules, store, first_state(rules, new_token(), utc_now()), world);
 }
 
+Answer example_of_job() {
+  return {to_text(parse_json(kLeastJobFile, "job.json")) + '\n', kYes,
+          fmt::format("book.json is what penstock plan PROFILE --cluster FILE --gpus 8..64 "
+                      "--global-batch N --for penstock -o book.json writes, and {}; then {}\n",
+                      kMachineLines, "penstock manage job.json")};
+}
+
 }  // namespace
 
 Answer run_manage(const Arguments& arguments, Screen screen) {
-  std::string path;
-  bool json = false;
+  std::optional<std::string> path;
+  bool json = false, example = false;
   Options options("manage JOB.json [--json]", kAbout, kExamples);
   options.heading("The job");
-  options.positional("JOB", "the job file (penstock.job/1, docs/file_formats.md)", path);
+  options.positional_if_any("JOB", "the job file (penstock.job/1, docs/file_formats.md)", path);
+  options.flag("--example", "print a job file to edit, and run nothing", example);
   options.flag("--json", "print how the job ended as one JSON object", json);
   options.remark({"gpus", "nodes", "machines", "hosts", "machine", "machine-file"},
                  "list the machines in the machine_file that the job file names, or let one join "
@@ -245,11 +257,17 @@ Answer run_manage(const Arguments& arguments, Screen screen) {
                  "leave it out: started again, penstock manage takes over the running job, or "
                  "continues it from its newest checkpoint");
   if (auto help = options.parse(arguments, screen)) return help_answer(*help);
-  JobFile job = load_job(path);
+  if (example) return example_of_job();
+  if (!path) {
+    bad_option("JOB", "missing",
+               fmt::format("name the job file: penstock manage job.json; {} writes one to edit",
+                           kWriteJobFile));
+  }
+  JobFile job = load_job(*path);
   check_address(job);
   const Loaded<PlanBook> book = load_plan_book(job.book);
   if (!book.value.counts_types()) require_one_device_type(book, "a job's list of machines");
-  return answer_of(manage(rules_of(std::move(job), book), book), path, json);
+  return answer_of(manage(rules_of(std::move(job), book), book), *path, json);
 }
 
 }  // namespace penstock

@@ -69,6 +69,12 @@ void refuse_other_field(std::string_view option, std::string_view typed, const s
                                                          "F=10ms,B=20ms --print"));
 }
 
+// "1f1b,zb-h1" of "1f1b,zero-bubble": the name in the place of what was typed.
+std::string in_list(const std::string& name, std::string_view typed, std::string_view list) {
+  const std::size_t at = list.find(typed);
+  return at == std::string_view::npos ? name : std::string(list).replace(at, typed.size(), name);
+}
+
 }  // namespace
 
 std::vector<std::string> schedules_of_family(std::string_view typed) {
@@ -86,7 +92,8 @@ bool is_schedule_of_other_field(std::string_view typed) {
   return !is_file && schedule_spelled(typed).empty() && other_field(typed) != nullptr;
 }
 
-std::string schedule_called(std::string_view option, std::string_view typed) {
+std::string schedule_called(std::string_view option, std::string_view typed,
+                            std::string_view list) {
   if (const std::string_view name = schedule_spelled(typed); !name.empty())
     return std::string(name);
   const std::string what = fmt::format("unknown schedule '{}'", typed.substr(0, 60));
@@ -96,7 +103,11 @@ std::string schedule_called(std::string_view option, std::string_view typed) {
                fmt::format("several are a list with commas: {}", joined(words_of(typed), ",")));
   }
   if (const auto family = schedules_of_family(typed); !family.empty()) {
-    bad_option(option, what, fmt::format("there are several: {}", joined(family, ", ")));
+    bad_option(option, what,
+               fmt::format("there are several: {}{}", joined(family, ", "),
+                           option == "NAME" ? "; for example penstock schedule " +
+                                                  in_list(family.front(), typed, list) + " ..."
+                                            : ""));
   }
   if (letters_and_digits(typed) == "pipedream" || letters_and_digits(typed) == "pipedream2bw") {
     bad_option(option, what,

@@ -8,8 +8,9 @@
 namespace penstock {
 
 // In any spelling that schedule_spelled() knows. Error{kBadInput}, which names `option`, when there
-// is none.
-std::string schedule_called(std::string_view option, std::string_view typed);
+// is none. `list`: of which it is a part, "1f1b,zero-bubble".
+std::string schedule_called(std::string_view option, std::string_view typed,
+                            std::string_view list = "");
 
 // What somebody may mean who names a whole family: "zero-bubble", "bidirectional"; the plainest
 // first.

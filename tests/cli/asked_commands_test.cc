@@ -7,6 +7,7 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
+#include "cli/answers/files/file_at_hand.h"
 #include "cli/answers/verbs/asked_of_search.h"
 #include "cli/answers/verbs/measured_asked.h"
 #include "cli/answers/verbs/plan_compared.h"
@@ -110,15 +111,6 @@ TEST_CASE("samples of different lengths keep their file, and a batch of them is 
                      "--global-batch", "16", "--packing", "--dataset", lengths.path()});
   CHECK(command.find("--lengths " + lengths.path() + " --pack --tokens-per-batch 3200") !=
         std::string::npos);
-}
-
-TEST_CASE("files of numbers, of actions and of GPUs that come and go are told apart") {
-  const TextFile actions("actions.csv", "0F0,0F1,,0B0\n,1F0\n");
-  const TextFile recording("trace.csv", "time_s,gpus\n0,8\n");
-  CHECK(is_actions_file(actions.path()));
-  CHECK(!is_actions_file(recording.path()));
-  CHECK(is_recording(recording.path()));
-  CHECK(!is_lengths_file(recording.path()));
 }
 
 TEST_CASE("a plan that is not there is compared with nothing") {

@@ -115,12 +115,12 @@ std::vector<const UnreadOption*> named_arguments(const std::vector<UnreadOption>
   return found;
 }
 
-std::string command_meant(const std::vector<UnreadOption>& unread, const Arguments& read,
-                          const Asked& asked) {
-  if (unread.size() >= kMostUnread) return "";  // more may follow
+Arguments words_meant(const std::vector<UnreadOption>& unread, const Arguments& read,
+                      const Asked& asked) {
+  if (unread.size() >= kMostUnread) return {};  // more may follow
   Arguments words;
   int places = places_left(read, asked.index());
-  if (places < 0) return "";  // "manage start plan.json"
+  if (places < 0) return {};  // "manage start plan.json"
   std::set<std::string> names;
   const auto add = [&](const Arguments& some) {
     for (const std::string& word : some) {
@@ -138,12 +138,11 @@ std::string command_meant(const std::vector<UnreadOption>& unread, const Argumen
     for (; next != unread.end() && next->at == i; ++next) {
       if (std::find(arguments.begin(), arguments.end(), &*next) != arguments.end()) continue;
       const auto instead = words_with_argument(*next, asked.index(), places);
-      if (!instead || !add(*instead)) return "";
+      if (!instead || !add(*instead)) return {};
     }
-    if (i < read.size() && !add({in_field_word(read, i)})) return "";
+    if (i < read.size() && !add({in_field_word(read, i)})) return {};
   }
-  const std::string& usage = asked.index().usage();
-  return command_of(usage.substr(0, usage.find(' ')), with_one_layout(words));
+  return with_one_layout(words);
 }
 
 std::string with_whole_layout(const std::string& help, const Arguments& read) {

@@ -20,10 +20,10 @@ bool begins_with_argument(const Arguments& words);
 std::vector<const UnreadOption*> named_arguments(const std::vector<UnreadOption>& unread,
                                                  const Arguments& read);
 
-// Empty where one of the options has no words, or one would stand twice. `read`: the other
-// arguments.
-std::string command_meant(const std::vector<UnreadOption>& unread, const Arguments& read,
-                          const Asked& asked);
+// What stands behind the verb. Empty where one of the options has no words, or one would stand
+// twice. `read`: the other arguments.
+Arguments words_meant(const std::vector<UnreadOption>& unread, const Arguments& read,
+                      const Asked& asked);
 
 // "write --layout mbs=8, the micro-batch of one GPU" with what else the layout has.
 std::string with_whole_layout(const std::string& help, const Arguments& read);

@@ -20,7 +20,8 @@ bool has_batch(const Arguments& read) {
 
 std::string complete_command(const std::string& verb, Arguments words, const Arguments& read,
                              const std::string& batch) {
-  if (!has_batch(read)) {
+  const bool has_samples = verb != "dynamic";  // whose batches are tokens
+  if (has_samples && !has_batch(read)) {
     words.insert(words.end(), {verb == "predict" ? "--gbs" : "--global-batch", batch});
   }
   return whole_command(verb, words);

@@ -13,6 +13,7 @@
 #include "cli/answers/commands/given_options.h"
 #include "cli/answers/commands/mended_command.h"
 #include "cli/answers/commands/proposed_commands.h"
+#include "cli/answers/verbs/able_verbs.h"
 #include "cli/io/shell_word.h"
 #include "cli/verbs/verbs.h"
 #include "cli/words/is_among.h"
@@ -64,7 +65,17 @@ bool has_values(std::string_view plain, std::string list) {
   });
 }
 
-bool is_said(const GivenOption& option, const std::string& answer, const std::string& plain) {
+// "--zero-stage 3" is said as --sharding zero3, which is how the verb reads it.
+bool is_read_so(const GivenOption& option, const std::string& verb, const std::string& answer) {
+  const auto read = read_by_verb(verb, {"FILE", option.name, option.value});
+  if (!read || read->size() < 2) return false;
+  return std::all_of(read->begin() + 1, read->end(),
+                     [&](const std::string& word) { return has_word(answer, word); });
+}
+
+bool is_said(const GivenOption& option, const std::string& verb, const std::string& answer,
+             const std::string& plain) {
+  if (!option.value.empty() && is_read_so(option, verb, answer)) return true;
   if (has_word(answer, option.name)) return true;
   if (is_counted_anew(option.name, answer)) return true;
   const std::string value = plain_text(option.value);
@@ -77,7 +88,7 @@ std::vector<GivenOption> dropped_in(const std::string& message, const Arguments&
   const std::string plain = plain_text(message);
   std::vector<GivenOption> dropped;
   for (const GivenOption& option : given_words({}, typed).options) {
-    if (!is_about_answer(option.name) && !is_said(option, message, plain))
+    if (!is_about_answer(option.name) && !is_said(option, typed.front(), message, plain))
       dropped.push_back(option);
   }
   return dropped;

@@ -30,15 +30,16 @@ std::optional<Arguments> words_written(std::string_view help) {
   return words;
 }
 
-// "did you mean --to megatron?" and no more: the option that the value is of.
+// "did you mean --to megatron?", "did you mean --cloud aws: aws, gcp or azure": the option that the
+// value is of.
 std::optional<Arguments> words_meant(std::string_view help, const std::string& value) {
   constexpr std::string_view kMeant = "did you mean ";
   const std::size_t blank = help.find(' ', kMeant.size());
-  const bool is_one = help.starts_with("did you mean --") && help.ends_with('?') &&
-                      blank != std::string_view::npos &&
-                      help.find("; or ") == std::string_view::npos;
+  const std::size_t end = help.ends_with('?') ? help.size() - 1 : help.find(": ");
+  const bool is_one = help.starts_with("did you mean --") && blank < end &&
+                      end != std::string_view::npos && help.find("; or ") == std::string_view::npos;
   if (!is_one || value.empty()) return std::nullopt;
-  std::string_view word = help.substr(blank + 1, help.size() - blank - 2);
+  std::string_view word = help.substr(blank + 1, end - blank - 1);
   if (word.size() > 1 && word.front() == '"') word = word.substr(1, word.size() - 2);
   if (word != value && word != plain_word(value)) return std::nullopt;
   return Arguments{std::string(help.substr(kMeant.size(), blank - kMeant.size())),

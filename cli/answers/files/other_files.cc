@@ -12,6 +12,7 @@
 #include "cli/answers/commands/given_options.h"
 #include "cli/answers/commands/whole_command.h"
 #include "cli/answers/files/cluster_as_model.h"
+#include "cli/answers/files/file_at_hand.h"
 #include "cli/answers/files/missing_file.h"
 #include "cli/answers/files/own_training.h"
 #include "cli/answers/files/plan_as_model.h"
@@ -175,6 +176,7 @@ void refuse_other_file(const std::string& usage, const Arguments& arguments) {
     expect_profile(load_json(path).value, path);  // a book, a job file: before what is missing
   }
   refuse_script_or_log(verb, takes, arguments);
+  refuse_file_at_hand(verb, takes, arguments);
   const bool is_other_file = format.empty() && !path.ends_with(".json") &&
                              !kind_of_text(path, "").words.empty() && verb != "profile";
   if (takes == "PLAN" && verb != "report" && verb != "trace" && !is_plan_format(format)) {

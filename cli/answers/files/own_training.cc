@@ -53,6 +53,10 @@ bool is_of_lightning(std::string_view text) {
          has(text, "pytorch_lightning");
 }
 
+bool says_batch(std::string_view text) {
+  return has(text, "per_device_train_batch_size") || has(text, "per-device-train-batch-size");
+}
+
 }  // namespace
 
 bool is_own_training(std::string_view text) {
@@ -95,11 +99,12 @@ std::string help_for_own_training(std::string_view text) {
       : is_of_lightning(text)  ? "it is of PyTorch Lightning, whose scripts are not judged"
                                : "it is a training of your own, of which nothing is known";
   return fmt::format(
-      "{}; its layout is predicted by {}, and a step that you measured is told to it: --measured "
+      "{}; its layout is predicted by {}{}, and a step that you measured is told to it: --measured "
       "4.2s",
       whose,
       command_of("predict",
-                 {"config.json", "--device", "h100-sxm", "--layout", layout_of_training(text)}));
+                 {"config.json", "--device", "h100-sxm", "--layout", layout_of_training(text)}),
+      says_batch(text) ? "" : " (it says no batch: put your own mbs and gbs)");
 }
 
 }  // namespace penstock

@@ -12,8 +12,10 @@
 #include "cli/answers/commands/complete_command.h"
 #include "cli/answers/commands/given_options.h"
 #include "cli/answers/commands/whole_command.h"
+#include "cli/answers/files/file_at_hand.h"
 #include "cli/answers/files/typed_files.h"
 #include "cli/answers/verbs/able_verbs.h"
+#include "cli/answers/verbs/asked_of_search.h"
 #include "cli/answers/verbs/plan_made.h"
 #include "cli/io/shell_word.h"
 #include "cli/words/field_words.h"
@@ -136,6 +138,22 @@ std::string help_for_other_gpus(const std::string& verb, const Arguments& argume
                      command.empty() ? "" : "; the same layout with other replicas: " + command);
 }
 
+// "dynamic plan.json --seq-lengths lengths.txt": the file by its own option, and the plan's batch
+// in tokens.
+Arguments with_lengths(const Arguments& arguments) {
+  for (const GivenOption& option : given_words({}, arguments).options) {
+    if (!is_lengths_file(option.value)) continue;
+    Arguments words = without(arguments, {option});
+    words.insert(words.end(), {"--lengths", option.value});
+    const std::string tokens = tokens_of_batch(option.value, plan_made(arguments.front()).batch);
+    if (!tokens.empty() && !value_of(words, {"--tokens-per-batch"})) {
+      words.insert(words.end(), {"--tokens-per-batch", tokens});
+    }
+    return words;
+  }
+  return arguments;
+}
+
 }  // namespace
 
 void refuse_time_as_run(const std::string& verb, const Arguments& arguments) {
@@ -157,7 +175,8 @@ void refuse_time_as_run(const std::string& verb, const Arguments& arguments) {
       command_of("validate", {arguments[0], "train.log"})));
 }
 
-void refuse_plan_as_model(const std::string& verb, const Arguments& arguments) {
+void refuse_plan_as_model(const std::string& verb, const Arguments& typed) {
+  const Arguments arguments = verb == "dynamic" ? with_lengths(typed) : typed;
   const std::string& path = arguments.front();
   if (const Arguments plans = plans_or_json(arguments); verb == "compare" && plans.size() > 1) {
     throw_bad_input(fmt::format(

@@ -14,6 +14,7 @@
 #include "cli/answers/files/own_training.h"
 #include "cli/answers/files/second_model.h"
 #include "cli/answers/files/typed_files.h"
+#include "cli/answers/verbs/recording_typed.h"
 #include "cli/io/file_kinds.h"
 #include "cli/io/shell_word.h"
 #include "cli/io/text_file.h"
@@ -135,13 +136,15 @@ std::string help_for_second_plan(const SurplusWord& surplus) {
 
 std::string help_for_book_and_trace(const SurplusWord& surplus) {
   if (!surplus.has("--book") || !surplus.has("--trace")) return "";
-  std::string book = "book.json", trace = "trace.csv";
+  constexpr int kUsual = 64;
+  std::string book = "book.json", trace = kTrace;
   for (const std::string& word : surplus.left) {
     if (word.ends_with(".csv")) trace = word;
     if (role_of(word) == FileRole::kBook) book = word;
   }
-  return fmt::format("the book and the recording have options: {}",
-                     command_of("morph", {"--book", book, "--trace", trace}));
+  return fmt::format("the book and the recording have options: {}{}",
+                     command_of("morph", {"--book", book, "--trace", trace}),
+                     remark_on_trace({trace, ""}, kUsual));
 }
 
 std::string help_for_written(const SurplusWord& surplus) {
@@ -305,9 +308,8 @@ std::string help_for_subcommand(const SurplusWord& surplus) {
   if (surplus.usage.starts_with("manage ") && role_of(surplus.word) == FileRole::kPlan) {
     return fmt::format(
         "leave '{}' out; a job file (penstock.job/1) belongs here, which names a book of plans: "
-        "penstock manage job.json, with job.json: {}; penstock plan ... --gpus 8..64 -o book.json "
-        "writes a book",
-        own[0], kLeastJobFile);
+        "{} writes one to edit; penstock plan ... --gpus 8..64 -o book.json writes a book",
+        own[0], kWriteJobFile);
   }
   return fmt::format("leave '{}' out: {}", own[0],
                      command_of(surplus.verb(), Arguments(own.begin() + 1, own.end())));

@@ -80,6 +80,9 @@ constexpr std::array kToOneVerb{
            "penstock trace plan.json -o step.svg draws the step of a plan, and penstock report "
            "plan.json -o report.html makes a page"},
     Remark{{"svg", "png"}, "-o step.svg (or .png) draws the step", "--window"},
+    Remark{{"profile", "profiler", "profile-output", "chrome-trace", "perfetto", "kineto"},
+           "penstock trace plan.json -o trace.json writes the step for ui.perfetto.dev",
+           "--memory-csv"},
     Remark{{"baseline"},
            "rows are compared with the first one; penstock plan ... --baseline plan.json compares "
            "the best plan with another",

@@ -14,6 +14,7 @@
 #include "cli/answers/commands/given_options.h"
 #include "cli/answers/commands/whole_command.h"
 #include "cli/answers/commands/words_instead.h"
+#include "cli/answers/files/typed_files.h"
 #include "cli/answers/options/option_aliases.h"
 #include "cli/answers/options/worked_out.h"
 #include "cli/io/shell_word.h"
@@ -60,7 +61,9 @@ std::string with_run(const UnreadOption& option, const Arguments& read, const As
 std::string with_other_plan(const UnreadOption& option, const Arguments& read, const Asked& asked) {
   const bool has_first = begins_with_argument(read);
   if (!has_first || !option.help.starts_with("PLAN ") || option.value.empty()) return "";
-  if (read.front().ends_with(".json") || read.front().ends_with(".csv")) return "";
+  const bool is_model = is_model_file(read.front()) && role_of(option.value) == FileRole::kPlan;
+  const bool may_be_plan = read.front().ends_with(".json") || read.front().ends_with(".csv");
+  if (may_be_plan && !is_model) return "";
   Arguments words = read;
   const std::string& usage = asked.index().usage();
   if (usage.starts_with("validate ")) {  // the log keeps its place behind the plan
@@ -68,8 +71,9 @@ std::string with_other_plan(const UnreadOption& option, const Arguments& read, c
     return "the plan is the argument without a name: " + command_of("validate", words);
   }
   words.front() = option.value;
-  return fmt::format("{} is no plan, and is not run; the plan is the argument without a name: {}",
-                     read.front(), command_of(usage.substr(0, usage.find(' ')), words));
+  return fmt::format("{} is no plan{}; the plan is the argument without a name: {}", read.front(),
+                     is_model ? "" : ", and is not run",
+                     whole_command(usage.substr(0, usage.find(' ')), words));
 }
 
 // The value, or the file of a model that lies with the program.
@@ -154,10 +158,15 @@ bool is_about(const std::string& help, std::string_view option) {
   return help.find(option) != std::string::npos && !help.starts_with("nothing here");
 }
 
+std::string asked_verb(const Asked& asked) {
+  const std::string& usage = asked.index().usage();
+  return usage.substr(0, usage.find(' '));
+}
+
 // What the usage of a search requires and nobody typed: told as well, so that it is not found out
 // only by the next try.
-std::string missing_beside(const std::vector<UnreadOption>& unread, const Arguments& read,
-                           const Asked& asked) {
+std::string missing_beside(const std::vector<UnreadOption>& unread, const Arguments& meant,
+                           const Arguments& read, const Asked& asked) {
   struct Needed {
     std::string_view option, example;
     std::array<std::string_view, 3> instead;
@@ -171,7 +180,9 @@ std::string missing_beside(const std::vector<UnreadOption>& unread, const Argume
                                Needed{"--trace", "trace.csv", {}},
                                Needed{"--runs", "runs.json", {}},
                                Needed{"--to", "megatron", {}},
-                               Needed{"--data", "corpus.txt", {"--documents"}}};
+                               Needed{"--data", "corpus.txt", {"--documents"}},
+                               Needed{"--cloud", "aws", {}},
+                               Needed{"--machine", "node3", {}}};
   // Behind "[" stands what may be left out.
   const std::string whole = asked.index().usage(), usage = whole.substr(0, whole.find('['));
   const bool has_first = begins_with_argument(read);
@@ -197,6 +208,11 @@ std::string missing_beside(const std::vector<UnreadOption>& unread, const Argume
     words.push_back(fmt::format("{} {}", needed.option, needed.example));
   }
   if (names.empty()) return "";
+  if (!meant.empty()) {
+    return fmt::format(
+        "\nerror: {}: missing\nhelp: together, with examples for what is missing: {}",
+        joined(names, ", "), whole_command(asked_verb(asked), meant));
+  }
   return fmt::format("\nerror: {}: missing\nhelp: add {}, for example {}", joined(names, ", "),
                      names.size() == 1 ? "it" : "them", joined(words, " "));
 }
@@ -218,8 +234,9 @@ std::string completed(const UnreadOption& option, const Arguments& read, const A
 // where the help has one.
 std::string whole_beside(const std::string& help, const std::string& command,
                          const Arguments& read) {
+  const bool is_written = help.starts_with(kWrite) || help.starts_with("did you mean --");
   const bool is_partial =
-      help.starts_with(kWrite) && help.find("penstock ") == std::string::npos && !command.empty();
+      is_written && help.find("penstock ") == std::string::npos && !command.empty();
   // "-o train_config.toml": a trainer's file takes a command of its own.
   const std::string output = value_of(read, {"-o", "--output"}).value_or(".json");
   return is_partial && output.ends_with(".json") ? "\nhelp: together: " + command : "";
@@ -232,17 +249,12 @@ std::string beside_tokens(const std::string& help, const Arguments& read) {
   return fmt::format("leave it out: --tokens {} says how long the training is", *tokens);
 }
 
-std::string asked_verb(const Asked& asked) {
-  const std::string& usage = asked.index().usage();
-  return usage.substr(0, usage.find(' '));
-}
-
 }  // namespace
 
 void refuse_options(const std::vector<UnreadOption>& typed, const Arguments& read,
                     const Asked& asked) {
   std::vector<UnreadOption> unread = typed;
-  std::string worked;  // what numbers say together
+  Arguments worked;  // what numbers say together
   std::vector<UnreadOption> others;
   for (UnreadOption& each : unread) {
     each.help = beside_tokens(each.help, read);
@@ -252,7 +264,7 @@ void refuse_options(const std::vector<UnreadOption>& typed, const Arguments& rea
       continue;
     }
     each.help = std::move(out.help);
-    for (const std::string& word : out.words) worked += ' ' + shell_word(word);
+    worked.insert(worked.end(), out.words.begin(), out.words.end());
   }
   std::vector<std::string> names;  // of those that nobody reads: "--nodes" is known by itself
   for (const UnreadOption& each : unread) {
@@ -266,10 +278,10 @@ void refuse_options(const std::vector<UnreadOption>& typed, const Arguments& rea
   const bool is_one = std::all_of(unread.begin(), unread.end(), [&](const UnreadOption& each) {
     return each.help == unread.front().help;
   });
-  std::string command =
-      others.empty() ? command_of(asked_verb(asked), read) : command_meant(others, read, asked);
-  if (!command.empty()) command += worked;
-  const std::string missing = missing_beside(unread, read, asked);
+  Arguments words = words_meant(others, read, asked);
+  if (!words.empty()) words.insert(words.end(), worked.begin(), worked.end());
+  std::string command = words.empty() ? "" : command_of(asked_verb(asked), words);
+  const std::string missing = missing_beside(unread, words, read, asked);
   if (is_one && names.size() == 1) {
     std::string help = with_whole_layout(with_command(unread.front(), read, asked), read) +
                        given_as_well(unread.front(), read);

@@ -41,13 +41,28 @@ Architecture model_in(const Arguments& read) {
   }
 }
 
+// Of one sample: as typed, or as the planner takes it.
+std::int64_t length_asked(const Arguments& read) {
+  constexpr int kLongestDefault = 8192;
+  const std::int64_t length = number_in(value_of(read, {"--sequence-length"}).value_or(""));
+  return length > 0 ? length : std::min(model_in(read).positions, kLongestDefault);
+}
+
+// "--train-samples 1000000".
+WorkedOut tokens_of_samples(const UnreadOption& option, const Arguments& read) {
+  const std::int64_t samples = number_in(option.value), length = length_asked(read);
+  if (samples == 0 || length == 0) return {};
+  const std::string tokens = std::to_string(samples * length);
+  return {{"--tokens", tokens},
+          fmt::format("write --tokens {}, those of {} samples x {}", tokens, with_commas(samples),
+                      with_commas(length))};
+}
+
 // "--train-iters 500000".
 WorkedOut tokens_of_steps(const UnreadOption& option, const Arguments& read) {
-  constexpr int kLongestDefault = 8192;  // as the planner takes it
   const std::int64_t steps = number_in(option.value),
-                     batch = number_in(value_of(read, {"--global-batch"}).value_or(""));
-  std::int64_t length = number_in(value_of(read, {"--sequence-length"}).value_or(""));
-  if (length == 0) length = std::min(model_in(read).positions, kLongestDefault);
+                     batch = number_in(value_of(read, {"--global-batch"}).value_or("")),
+                     length = length_asked(read);
   if (steps == 0 || batch == 0 || length == 0 || steps * batch > kMost * kMost / length) return {};
   const std::string tokens = std::to_string(steps * batch * length);
   return {{"--tokens", tokens},
@@ -91,6 +106,25 @@ WorkedOut bytes_of_optimizer(const std::string& value) {
                   bytes, value)};
 }
 
+// "--deepspeed ds_config.json": what of it is a plan's.
+WorkedOut stage_of_file(const std::string& file) {
+  if (!file.ends_with(".json") || !is_there(file)) return {};
+  try {
+    const Json config = load_json(file).value;
+    const Json* zero = config.find("zero_optimization");
+    const Json* stage = zero == nullptr ? nullptr : zero->find("stage");
+    const std::int64_t number = stage == nullptr ? 0 : number_in(stage->text());
+    if (number < 1 || number > 3) return {};
+    const std::string sharding = fmt::format("zero{}", number);
+    return {{"--for", "deepspeed", "--sharding", sharding},
+            fmt::format("write --for deepspeed --sharding {}, the stage in the file, of which "
+                        "nothing else is read; penstock check {} judges it",
+                        sharding, file)};
+  } catch (const Error&) {
+    return {};
+  }
+}
+
 bool are_eight_bits(const std::string& name) {
   return is_among({"fp8", "fp8-format", "fp8-hybrid", "fp8-e4m3"}, name);
 }
@@ -122,6 +156,14 @@ WorkedOut worked_out(const UnreadOption& option, const std::vector<UnreadOption>
       is_among({"num-layers-per-virtual-pipeline-stage", "layers-per-virtual-stage"}, name);
   if (are_steps && asked.has("--tokens") && !value_of(read, {"--tokens"})) {
     return tokens_of_steps(option, read);
+  }
+  if (is_among({"train-samples", "num-samples", "training-samples", "total-samples"}, name) &&
+      asked.has("--tokens") && !value_of(read, {"--tokens"})) {
+    return tokens_of_samples(option, read);
+  }
+  if (is_among({"deepspeed", "deepspeed-config", "deepspeed-config-file", "ds-config"}, name) &&
+      asked.has("--sharding") && asked.has("--for")) {
+    return stage_of_file(option.value);
   }
   if (is_among({"optim", "optimizer-name", "optimizer-type"}, name) &&
       asked.has("--optimizer-bytes") && !value_of(read, {"--optimizer-bytes"})) {

@@ -14,6 +14,7 @@
 #include "cli/answers/commands/given_options.h"
 #include "cli/answers/commands/plain_name.h"
 #include "cli/answers/commands/whole_command.h"
+#include "cli/answers/files/file_at_hand.h"
 #include "cli/answers/files/typed_files.h"
 #include "cli/answers/verbs/able_verbs.h"
 #include "cli/verbs/verbs.h"
@@ -24,19 +25,6 @@
 
 namespace penstock {
 namespace {
-
-std::string first_line_of(const std::string& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  if (line.ends_with('\r')) line.pop_back();
-  return line;
-}
-
-bool has_ending(const std::string& path, std::initializer_list<std::string_view> endings) {
-  return std::any_of(endings.begin(), endings.end(),
-                     [&path](std::string_view end) { return path.ends_with(end); });
-}
 
 std::string model_in(const Arguments& words) {
   const Arguments models = typed_files(words).models;
@@ -64,8 +52,8 @@ bool varies_lengths(const std::string& plain) {
          is_among({"varlen", "bucketing", "dynamic-batching", "ragged", "remove-padding"}, plain);
 }
 
-// The tokens of so many samples, of the mean length that the first lines have; empty of other
-// files.
+}  // namespace
+
 std::string tokens_of_batch(const std::string& lengths, const std::string& samples) {
   constexpr std::int64_t kMostLines = 100'000, kMostSamples = 1 << 20;
   std::int64_t count = 0;
@@ -81,31 +69,6 @@ std::string tokens_of_batch(const std::string& lengths, const std::string& sampl
     ++lines;
   }
   return lines == 0 ? "" : fmt::format("{}", (sum * count + lines - 1) / lines);
-}
-
-}  // namespace
-
-bool is_lengths_file(const std::string& path) {
-  if (!has_ending(path, {".txt", ".csv", ".lengths"}) || !is_there(path)) return false;
-  const std::string line = first_line_of(path);
-  const bool are_numbers =
-      !line.empty() && line.find_first_not_of("0123456789, ") == std::string::npos;
-  return are_numbers || line.find("tokens") == 0 || line.find("length") == 0;
-}
-
-bool is_actions_file(const std::string& path) {
-  if (!path.ends_with(".csv") || !is_there(path)) return false;
-  const std::string line = first_line_of(path);
-  const std::size_t begin = std::min(line.find_first_not_of(", "), line.size());
-  const std::size_t kind = std::min(line.find_first_not_of("0123456789", begin), line.size());
-  const bool has_kind = kind > begin && kind < line.size() &&
-                        std::string_view("FBIWR").find(line[kind]) != std::string_view::npos;
-  return has_kind && kind + 1 < line.size() &&
-         std::isdigit(static_cast<unsigned char>(line[kind + 1])) != 0;
-}
-
-bool is_recording(const std::string& path) {
-  return path.ends_with(".csv") && is_there(path) && first_line_of(path).starts_with("time_s");
 }
 
 std::string deadline_asked(const Arguments& words) {

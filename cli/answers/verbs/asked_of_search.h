@@ -14,14 +14,12 @@ namespace penstock {
 std::string deadline_asked(const Arguments& words);
 std::string lengths_asked(const Arguments& words);
 
+// Of so many samples the tokens, by the mean length in the first lines of the file; empty of other
+// files.
+std::string tokens_of_batch(const std::string& lengths, const std::string& samples);
+
 // "dynamic config.json --global-batch 64": batches are counted in tokens there, and nothing is
 // planned without the lengths.
 void refuse_batch_of_samples(const OptionTable& table, const Arguments& words);
-
-// A file with the length of a sample a line, and a list of PyTorch's pipeline actions.
-bool is_lengths_file(const std::string& path);
-bool is_actions_file(const std::string& path);
-// "time_s,gpus": of GPUs that come and go.
-bool is_recording(const std::string& path);
 
 }  // namespace penstock

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "cli/answers/commands/given_options.h"
+#include "cli/answers/files/file_at_hand.h"
 #include "cli/answers/files/typed_files.h"
 #include "cli/answers/verbs/asked_of_search.h"
 #include "cli/answers/verbs/comparison_asked.h"

@@ -189,9 +189,9 @@ std::string help_for_jobs_of_models(const std::string& model, const TypedFiles& 
 std::string help_for_managed_model(const TypedFiles& files) {
   const std::string model = files.models.empty() ? "config.json" : files.models[0];
   return fmt::format(
-      "a job file names a book of plans: {} writes one; job.json: {}; then penstock manage "
-      "job.json",
-      whole_command("plan", {model, "--gpus", "8..64", "-o", "book.json"}), kLeastJobFile);
+      "a job file names a book of plans: {} writes a book, {} a job file to edit; then penstock "
+      "manage job.json",
+      whole_command("plan", {model, "--gpus", "8..64", "-o", "book.json"}), kWriteJobFile);
 }
 
 std::string help_for_model_verb(std::string_view verb, const TypedFiles& files,

@@ -18,6 +18,7 @@
 #include "cli/io/load_run.h"
 #include "cli/io/shell_word.h"
 #include "cli/words/measured_time.h"
+#include "cli/words/near_files.h"
 #include "core/values/error.h"
 
 namespace penstock {
@@ -109,7 +110,44 @@ std::string help_of_log(const TypedFiles& files, const std::string& log, const A
       command_of("calibrate", {"--runs", "runs.json"}));
 }
 
+// "config.json --device h100-sxm": of what the plan was made, as far as it says so.
+Arguments model_and_machine(const PlanMade& made) {
+  Arguments words{made.model.empty() ? model_at_hand() : made.model};
+  const bool is_file = !made.cluster.empty();
+  words.push_back(is_file ? "--cluster" : "--device");
+  words.push_back(is_file ? made.cluster : made.device.empty() ? "h100-sxm" : made.device);
+  return words;
+}
+
 }  // namespace
+
+std::string with_plan_that_ran(std::string message, const Arguments& typed) {
+  constexpr std::string_view kOther = "name the plan that it ran (penstock predict config.json ";
+  const std::size_t at = message.find(kOther);
+  const TypedFiles files = typed_files(typed);
+  if (at == std::string::npos || files.plans.empty() || files.logs.empty()) return message;
+  const PlanMade plan = plan_made(files.plans.front());
+  const auto ran = layout_in_log(files.logs.front()), step = step_in_log(files.logs.front());
+  const bool has_batch = step && step->global_batch > 0 && !plan.layout.empty();
+  if (!ran && !has_batch) return message;
+  const std::string layout =
+      ran ? ran->layout : layout_with(plan.layout, {fmt::format("gbs={}", step->global_batch)});
+  constexpr const char* kRan = "ran.json";
+  Arguments made = model_and_machine(plan), again = typed;
+  made.insert(made.end(), {"--layout", layout, "-o", kRan});
+  std::replace(again.begin(), again.end(), files.plans.front(), std::string(kRan));
+  const std::string verb = again.front();
+  again.erase(again.begin());
+  const std::size_t end = std::min(message.find('\n', at), message.size());
+  return message.replace(
+      at, end - at,
+      fmt::format(
+          "{}: {} writes it; then {}; --any-plan compares the two as they are",
+          ran ? "the log says which plan ran"
+              : "name the plan that ran, with its layout in place of this plan's, which has "
+                "the log's batch here",
+          command_of("predict", made), command_of(verb, again)));
+}
 
 void refuse_log_in_calibrate(const Arguments& words) {
   const bool has_runs = std::any_of(words.begin(), words.end(), [](const std::string& word) {

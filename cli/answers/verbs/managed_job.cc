@@ -10,6 +10,7 @@
 #include "cli/answers/commands/whole_command.h"
 #include "cli/answers/files/job_file.h"
 #include "cli/answers/files/typed_files.h"
+#include "cli/answers/verbs/book_range.h"
 #include "cli/answers/verbs/plan_made.h"
 #include "cli/io/file_kinds.h"
 #include "cli/io/shell_word.h"
@@ -120,41 +121,20 @@ void refuse_number_of_job(const std::string& verb, const GivenWords& given) {
                   number, verb, command_of(verb, {kJob}), number));
 }
 
-// "1:4", "1-4", "1..4" and "4" as "1..4"; empty of other texts.
-std::string range_of(const std::string& value) {
-  const std::size_t mark = value.find_first_not_of("0123456789");
-  if (value.empty() || mark == 0) return "";
-  if (mark == std::string::npos) return value == "1" ? value : "1.." + value;
-  const std::size_t next = value.find_first_of("0123456789", mark);
-  if (next == std::string::npos || !is_digits(value.substr(next))) return "";
-  return value.substr(0, mark) + ".." + value.substr(next);
-}
-
-// What the book is to plan for: of "--nnodes 1:4" the nodes, of "--min-gpus 8 --max-gpus 64" the
-// GPUs; empty where nothing is said.
+// Of "--nodes 8" up to as many; empty where nothing is said.
 std::string numbers_of_book(const Arguments& words) {
-  std::string least, most;
-  const char* option = "--gpus";
+  const BookRange asked = book_range(words);
+  if (!asked.range.empty()) return fmt::format("{} {}", asked.option, asked.range);
   for (const GivenOption& given : given_words({}, words).options) {
     const std::string plain = plain_name(given);
     const bool are_nodes = plain.find("node") != std::string::npos;
-    if (!are_nodes && plain.find("gpu") == std::string::npos &&
-        plain.find("world-size") == std::string::npos) {
-      continue;
-    }
-    const std::string range = range_of(given.value);
-    if (range.empty()) continue;
-    option = are_nodes ? "--nodes" : "--gpus";
-    if (plain.find("min") != std::string::npos) {
-      least = given.value;
-    } else if (plain.find("max") != std::string::npos) {
-      most = given.value;
-    } else {
-      return fmt::format("{} {}", option, range);
-    }
+    const bool are_gpus =
+        plain.find("gpu") != std::string::npos || plain.find("world-size") != std::string::npos;
+    if ((!are_nodes && !are_gpus) || !is_digits(given.value)) continue;
+    return fmt::format("{} {}{}", are_nodes ? "--nodes" : "--gpus", given.value == "1" ? "" : "1..",
+                       given.value);
   }
-  if (most.empty()) return "";
-  return fmt::format("{} {}..{}", option, least.empty() ? "1" : least, most);
+  return "";
 }
 
 bool starts_trainer(const Arguments& arguments) {
@@ -178,9 +158,9 @@ std::string steps_to_book(FileRole role, const Arguments& arguments) {
                         "then ",
                         model);
   return fmt::format(
-      "its book has a plan for every number of GPUs, of a model that was measured: {}penstock plan "
-      "{} --cluster {} {} --global-batch {} --for penstock -o book.json",
-      measured,
+      "its book has a plan for every number of GPUs{}: {}penstock plan {} --cluster {} {} "
+      "--global-batch {} --for penstock -o book.json",
+      is_measured ? "" : ", of a model that was measured", measured,
       role == FileRole::kProfile ? shell_word(file)
       : is_measured              ? shell_word(made.model)
                                  : "measured.json",
@@ -201,17 +181,25 @@ void refuse_no_job(const std::string& verb, const Arguments& arguments) {
                                 : starts_trainer(arguments)  ? "a script"
                                                              : "";
   if (what.empty()) return;
+  const std::string error =
+      fmt::format("{}: this is {}, and a job file belongs here\nhelp: ", arguments.front(), what);
+  if (verb == "status" || verb == "tell") {
+    throw_bad_input(error + fmt::format("{} asks about a job that penstock manage {} runs; the job "
+                                        "file is what that command was given",
+                                        verb, kJob));
+  }
   const std::string hosts = help_for_hosts(arguments, kJob);
-  const bool leaves_scripts = what == "a script";
-  throw_bad_input(fmt::format(
-      "{}: this is {}, and a job file belongs here\nhelp: manage keeps jobs of penstock's own "
-      "train running when GPUs come and go{}; a job file names one, job.json: {}\nhelp: {}; then "
-      "penstock {} {}\nhelp: another trainer's job stays with its launcher: penstock morph --book "
-      "book.json --trace trace.csv says when to change its plan{}{}",
-      arguments.front(), what,
-      leaves_scripts ? ", and leaves the scripts of other trainers to Slurm and torchrun" : "",
-      kLeastJobFile, steps_to_book(role, arguments), verb == "tell" ? "manage" : verb, kJob,
-      hosts.empty() ? "" : "\nhelp: ", hosts));
+  const bool is_script = what == "a script";
+  const std::string own = fmt::format(
+      "{} writes a job file to edit, for a job of penstock's own train; {}; then penstock manage "
+      "{}",
+      kWriteJobFile, steps_to_book(role, arguments), kJob);
+  const std::string other = fmt::format(
+      "{}; penstock morph --book book.json --trace trace.csv says when to change its plan",
+      is_script ? "no script is started here: it stays with its launcher, Slurm or torchrun"
+                : "another trainer's job stays with its launcher");
+  throw_bad_input(fmt::format("{}{}{}{}\nhelp: {}", error, hosts, hosts.empty() ? "" : "\nhelp: ",
+                              is_script ? other : own, is_script ? own : other));
 }
 
 std::string help_for_hosts(const Arguments& words, const std::string& job) {

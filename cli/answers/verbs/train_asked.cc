@@ -8,8 +8,10 @@
 #include <fmt/format.h>
 
 #include "cli/answers/commands/plain_name.h"
+#include "cli/answers/commands/refusal_of.h"
 #include "cli/answers/commands/whole_command.h"
 #include "cli/answers/files/typed_files.h"
+#include "cli/answers/verbs/files_of_verb.h"
 #include "cli/answers/verbs/plan_made.h"
 #include "cli/io/files.h"
 #include "cli/io/shell_word.h"
@@ -103,6 +105,21 @@ void refuse_launcher_options(const std::string& verb, const Arguments& words,
                   "--no-python {}",
                   launched.size() > 1 ? "s" : "", names, launcher,
                   whole_command("train", without(words, launched))));
+}
+
+std::string help_for_started_script(const Arguments& words) {
+  const TypedFiles files = typed_files(words);
+  const std::string& script = files.scripts.front();
+  const bool is_judged = is_there(script) && !refusal_of({"check", script});
+  if (is_judged || !script.ends_with(".py")) {
+    return "nothing is started here; " + help_for_files("train", words);
+  }
+  const std::string model = files.models.empty() ? "config.json" : files.models.front();
+  return fmt::format(
+      "no script is started here, {} stays with its launcher; its layout is found by {} -o "
+      "plan.json, and penstock export plan.json --to deepspeed -o job (or megatron, torchtitan) "
+      "writes a job with it",
+      script, whole_command("plan", with_taken("plan", {model}, words)));
 }
 
 }  // namespace penstock

@@ -18,4 +18,8 @@ std::string with_untrainable_plan(std::string message, const Arguments& typed);
 void refuse_launcher_options(const std::string& verb, const Arguments& words,
                              const GivenWords& given);
 
+// "launch train.py --num_processes 8": of a trainer's launch file what judges it, of a script of
+// one's own how it gets a layout. `words`: behind the verb, a script among them.
+std::string help_for_started_script(const Arguments& words);
+
 }  // namespace penstock

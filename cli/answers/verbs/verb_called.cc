@@ -20,6 +20,7 @@
 #include "cli/answers/verbs/plan_compared.h"
 #include "cli/answers/verbs/plan_made.h"
 #include "cli/answers/verbs/told_verb.h"
+#include "cli/answers/verbs/train_asked.h"
 #include "cli/answers/verbs/trainer_asked.h"
 #include "cli/answers/verbs/verb_ideas.h"
 #include "cli/io/shell_word.h"
@@ -371,8 +372,7 @@ std::string help_for_word(const std::string& word, const Typed& typed) {
     const bool is_script = typed.files.plans.empty() && !typed.files.scripts.empty();
     if (!has(idea.typed, word)) continue;
     const bool starts = &idea - kSentences.data() < kIdeasOfStart;
-    return starts && is_script ? "nothing is started here; " + help_for_files("train", typed.words)
-                               : said_of(idea, typed);
+    return starts && is_script ? help_for_started_script(typed.words) : said_of(idea, typed);
   }
   for (const Idea& idea : kQuantities) {
     if (has(idea.typed, word)) return said_of(idea, typed);

@@ -10,9 +10,10 @@
 #include "cli/answers/commands/given_options.h"
 #include "cli/answers/commands/plain_name.h"
 #include "cli/answers/commands/whole_command.h"
+#include "cli/answers/files/file_at_hand.h"
 #include "cli/answers/files/plan_as_model.h"
 #include "cli/answers/files/typed_files.h"
-#include "cli/answers/verbs/asked_of_search.h"
+#include "cli/answers/verbs/book_range.h"
 #include "cli/answers/verbs/files_of_verb.h"
 #include "cli/answers/verbs/plan_compared.h"
 #include "cli/answers/verbs/plan_made.h"
@@ -65,30 +66,6 @@ void refuse_flags(const Arguments& arguments) {
       command_of("check", with_taken("check", {"run.sh"}, arguments))));
 }
 
-// "--min-gpus 192 --max-gpus 256" as "192..256", which is taken out of the words; empty where there
-// are not both.
-std::string range_in(Arguments& words, std::string_view thing) {
-  std::string least, most;
-  Arguments kept;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    const std::string name = plain_word(name_of(words[i]));
-    const bool is_least = name == fmt::format("min-{}", thing),
-               is_most = name == fmt::format("max-{}", thing);
-    if (!words[i].starts_with('-') || (!is_least && !is_most)) {
-      kept.push_back(words[i]);
-      continue;
-    }
-    const std::size_t equals = words[i].find('=');
-    const bool has_next = equals == std::string::npos && i + 1 < words.size();
-    (is_least ? least : most) = equals != std::string::npos ? words[i].substr(equals + 1)
-                                : has_next                  ? words[++i]
-                                                            : "";
-  }
-  if (least.empty() || most.empty()) return "";
-  words = std::move(kept);
-  return least + ".." + most;
-}
-
 // "64" as "8..64:8", the nodes that come and go, "60" as "8..60" and "8" as "1..8": a recording has
 // any number up to it.
 std::string up_to(const std::string& gpus) {
@@ -101,13 +78,12 @@ std::string up_to(const std::string& gpus) {
 }
 
 // The book that is asked for; its model comes first.
-std::string command_of_book(Arguments words) {
+std::string command_of_book(const Arguments& typed) {
+  const auto [option, range, words] = book_range(typed);
   const TypedFiles files = typed_files(words);
   const std::string model = !files.models.empty()  ? files.models[0]
                             : !files.plans.empty() ? files.plans[0]
                                                    : "config.json";
-  std::string range = range_in(words, "gpus"), option = "--gpus";
-  if (range.empty() && !(range = range_in(words, "nodes")).empty()) option = "--nodes";
   Arguments book = with_taken("plan", {model}, words);
   const auto has = [&book](std::string_view name) {
     return std::find(book.begin(), book.end(), name) != book.end();
@@ -183,7 +159,7 @@ void refuse_morph_of_search(const Arguments& arguments) {
     });
   };
   const TypedFiles files = typed_files(arguments);
-  const bool is_range = has("--min-gpus") || has("--min-nodes");
+  const bool is_range = !book_range(arguments).range.empty();
   const bool is_plan = !files.plans.empty() && is_there(files.plans.front());
   const bool is_asked = !files.models.empty() || has("--device") || is_range || is_plan;
   const bool has_other = is_plan && value_of(arguments, {"--book"}) == files.plans.front();
@@ -227,14 +203,18 @@ void refuse_morph_of_search(const Arguments& arguments) {
 
 // "plan config.json --min-gpus 8 --max-gpus 64".
 void refuse_range_of_plan(const Arguments& arguments) {
-  for (const char* thing : {"gpus", "nodes"}) {
-    Arguments words = arguments;
-    if (range_in(words, thing).empty()) continue;
-    throw_bad_input(
-        fmt::format("unknown options '--min-{0}', '--max-{0}'\nhelp: a book has a plan for every "
-                    "number in between: {1}",
-                    thing, command_of_book(arguments)));
-  }
+  const auto says = [&arguments](const char* what) {
+    return std::any_of(arguments.begin(), arguments.end(), [&](const std::string& word) {
+      const std::string plain = word.starts_with('-') ? plain_word(name_of(word)) : "";
+      return plain == fmt::format("{}-gpus", what) || plain == fmt::format("{}-nodes", what);
+    });
+  };
+  if (!says("min") || !says("max") || book_range(arguments).range.empty()) return;
+  const std::string thing = book_range(arguments).option.substr(2);
+  throw_bad_input(
+      fmt::format("unknown options '--min-{0}', '--max-{0}'\nhelp: a book has a plan for every "
+                  "number in between: {1}",
+                  thing, command_of_book(arguments)));
 }
 
 // "plan config.json --availability trace.csv --gpus 64".
