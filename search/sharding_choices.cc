@@ -25,6 +25,7 @@ void add_groups(Sharding sharding, int holders, std::vector<ShardingChoice>& cho
 // Of what shards, with the optimizer's state on the device.
 std::vector<ShardingChoice> on_device(const SearchRequest& request, int pipeline, int holders) {
   const Pins& pins = request.pins;
+  if (holders == 1 && pins.shard_group.value_or(1) > 1) return {};  // nobody to be in a group with
   if (holders == 1) return {{}};
   if (pins.sharding) {
     const int group = pins.shard_group.value_or(0);

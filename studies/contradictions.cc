@@ -124,7 +124,37 @@ void add_samples(const Question& question, std::vector<std::string>& found) {
                   question.request.global_batch, pins.data ? " for every replica" : ""));
 }
 
+// What trainers need whose replicas run equal micro-batches, before a search says it of each plan.
+void add_equal_batches(const Question& question, std::vector<std::string>& found) {
+  const SearchRequest& request = question.request;
+  const Pins& pins = request.pins;
+  const std::int64_t mbs = pins.micro_batch_size.value_or(1), round = mbs * pins.data.value_or(1);
+  const bool is_equal = request.trainer != nullptr && request.trainer->equal_replicas;
+  if (!is_equal || round > request.global_batch || request.global_batch % round == 0) return;
+  std::int64_t step = batch_step(pins, request.gpus);
+  if (step > request.global_batch) step = round;
+  const std::int64_t below = request.global_batch / step * step;
+  std::string sizes;
+  for (std::int64_t size = mbs - 1; size > 0 && pins.micro_batch_size; --size) {
+    if (request.global_batch % (round / mbs * size) != 0) continue;
+    sizes = fmt::format("mbs = {} does, or ", size);
+    break;
+  }
+  found.push_back(fmt::format(
+      "{} = {} does not divide a global batch of {}, and {} runs equal micro-batches; {}a global "
+      "batch of {} or {}.",
+      pins.data && pins.micro_batch_size ? "DP x mbs"
+      : pins.data                        ? "DP"
+                                         : "mbs",
+      round, request.global_batch, request.trainer->title, sizes, below, below + step));
+}
+
 }  // namespace
+
+std::int64_t batch_step(const Pins& pins, int gpus) {
+  const std::int64_t replicas = pins.data ? *pins.data : gpus / devices_needed(pins);
+  return pins.micro_batch_size.value_or(1) * std::max(replicas, std::int64_t{1});
+}
 
 // Of four numbers of at most 31 bits; more than any cluster has, where 64 bits are not enough.
 std::int64_t devices_needed(const Pins& pins) {
@@ -192,6 +222,7 @@ std::vector<std::string> contradictions_of(const Question& question, const GpusT
   }
   add_stages(question, found);
   add_samples(question, found);
+  add_equal_batches(question, found);
   add_chunks(question, found);
   return found;
 }

@@ -24,6 +24,10 @@ std::string tensor_reason(const Question& question, int tensor);
 // place of one that is too large; nothing where they are contradicted even then.
 std::optional<Pins> nearest_pins(Question question, const GpusThere& there);
 
+// Samples of which every layout of the pins takes a multiple: mbs x DP, or as many replicas as
+// there are GPUs for where DP is none of them.
+std::int64_t batch_step(const Pins& pins, int gpus);
+
 // PP x DP x TP of the pins; more than any cluster has, where 64 bits are not enough.
 std::int64_t devices_needed(const Pins& pins);
 

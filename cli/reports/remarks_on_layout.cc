@@ -19,8 +19,8 @@ namespace {
 // Trainers give every replica as many whole micro-batches.
 std::string uneven_words(const Plan& plan) {
   if (plan.is_mixed() || !plan.has_even_batch() || has_equal_micro_batches(plan)) return "";
-  return remark_of_uneven_batch(plan.global_batch, "DP x mbs",
-                                std::int64_t{plan.data} * plan.micro_batch_size);
+  const std::int64_t round = std::int64_t{plan.data} * plan.micro_batch_size;
+  return remark_of_uneven_batch(plan.global_batch, "DP x mbs", round, round);
 }
 
 // Most trainers give every stage as many layers unless they are told.

@@ -12,6 +12,7 @@
 #include "cli/words/device_called.h"
 #include "cli/words/field_words.h"
 #include "report/words.h"
+#include "studies/contradictions.h"
 
 namespace penstock {
 namespace {
@@ -108,26 +109,39 @@ std::string remark_of_uneven_rows(const std::vector<Variant>& rows) {
 
 }  // namespace
 
-std::string remark_of_uneven_batch(int global_batch, std::string_view what, std::int64_t round) {
-  const std::int64_t below = global_batch / round * round;
+std::string remark_of_uneven_batch(int global_batch, std::string_view what, std::int64_t round,
+                                   std::int64_t step) {
+  if (step > global_batch) step = round;
+  const std::int64_t below = global_batch / step * step;
   return fmt::format(
       "note: gbs = {} is no multiple of {} = {}: its micro-batches are not all equal, or not as "
       "many in every replica, which Megatron-LM, torchtitan and DeepSpeed refuse; they take gbs = "
       "{}\n",
       global_batch, what, round,
-      below > 0 ? fmt::format("{} or {}", below, below + round) : std::to_string(round));
+      below > 0 ? fmt::format("{} or {}", below, below + step) : std::to_string(step));
 }
 
 std::string remark_of_uneven_plan(const SearchRequest& request, const Plan& plan) {
   const bool is_even = plan.is_mixed() || !plan.has_even_batch() || has_equal_micro_batches(plan);
   // Those that are pinned have a remark of their own.
-  const bool is_pinned = request.pins.data && (request.pins.micro_batch_size ||
-                                               request.global_batch % *request.pins.data != 0);
+  const std::int64_t pinned =
+      std::int64_t{request.pins.data.value_or(1)} * request.pins.micro_batch_size.value_or(1);
+  const bool is_pinned =
+      request.global_batch % pinned != 0 || (request.pins.data && request.pins.micro_batch_size);
   if (request.trainer != nullptr || is_even || is_pinned) return "";
   return fmt::format(
       "note: gbs = {} is no multiple of DP x mbs = {}, which most trainers refuse; --for megatron "
       "plans what it runs\n",
       plan.global_batch, std::int64_t{plan.data} * plan.micro_batch_size);
+}
+
+std::string remark_of_one_group(const SearchRequest& request, const Plan& plan) {
+  const int group = request.pins.shard_group.value_or(0);
+  if (group == 0 || plan.shard_group > 0 || plan.weight_copies() != group) return "";
+  return fmt::format(
+      "note: groups of {0} are all {0} GPUs that share a stage's weights (DP x CP of plan 1), so "
+      "that there is one; several groups (HSDP) have a larger DP: --pin DP={1}\n",
+      group, 2 * group);
 }
 
 std::string remark_of_idle_gpus(const SearchRequest& request, const Plan& plan) {
@@ -168,7 +182,7 @@ std::string remark_of_batch(const SearchRequest& request) {
       std::int64_t{pins.micro_batch_size.value_or(1)} * pins.data.value_or(1);
   if (request.trainer != nullptr || request.global_batch % round == 0) return "";
   const char* what = !pins.data ? "mbs" : pins.micro_batch_size ? "DP x mbs" : "DP";
-  return remark_of_uneven_batch(request.global_batch, what, round);
+  return remark_of_uneven_batch(request.global_batch, what, round, batch_step(pins, request.gpus));
 }
 
 }  // namespace

@@ -17,11 +17,15 @@ namespace penstock {
 // Each returns lines that begin with "note:", or nothing.
 
 // `what`, "DP x mbs", is `round` samples, of which the batch is no multiple.
-std::string remark_of_uneven_batch(int global_batch, std::string_view what, std::int64_t round);
+// What is proposed is a multiple of `step`.
+std::string remark_of_uneven_batch(int global_batch, std::string_view what, std::int64_t round,
+                                   std::int64_t step);
 // Of a plan whose DP or micro-batch size the search chose.
 std::string remark_of_uneven_plan(const SearchRequest& request, const Plan& plan);
 // The best plan leaves GPUs idle because the batch has no work for more replicas.
 std::string remark_of_idle_gpus(const SearchRequest& request, const Plan& plan);
+// Groups of replicas were asked for, and all that share weights are one.
+std::string remark_of_one_group(const SearchRequest& request, const Plan& plan);
 std::string remarks_on_question(const SearchOptions& given, const SearchRequest& request);
 // Where cluster and profile call a device otherwise.
 std::string remark_of_alike(const Question& question);

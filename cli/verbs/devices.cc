@@ -227,6 +227,8 @@ Answer of_device(const Given& given, Screen screen) {
 
 Answer run_devices(const Arguments& arguments, Screen screen) {
   Given given;
+  const bool is_named = !arguments.empty() && !arguments.front().starts_with('-');
+  const std::string device = is_named ? arguments.front() : "h100-sxm";
   Options options(
       "devices [NAME] [OPTIONS]",
       "Lists the GPUs that --device takes, with the figures of their datasheets. Of one "
@@ -258,8 +260,10 @@ Answer run_devices(const Arguments& arguments, Screen screen) {
   options.remark(
       {"memory", "memory-gib", "mem", "hbm", "vram", "memory-limit", "flops", "tflops", "bandwidth",
        "gpus-per-node", "nvlink"},
-      "the figures of a GPU are changed in a file: penstock devices h100-sxm -o my.json writes it "
-      "(\"memory_bytes\", \"links\" and the others), and --device my.json plans with it");
+      fmt::format(
+          "the figures of a GPU are changed in a file: penstock devices {} -o my.json writes it "
+          "(\"memory_bytes\", \"links\" and the others), and --device my.json plans with it",
+          device));
   options.remark({"cluster", "cluster-file"},
                  "write --cluster-out {FILE}, which writes the cluster that is assumed");
   if (auto help = options.parse(with_bare_device(without_vague_words(arguments)), screen))

@@ -512,7 +512,8 @@ Answer run_plan(const Arguments& arguments, Screen screen) {
     Answer answer = report_answer(plan_answer(result, about), exit);
     const Plan& best = result.best.front().plan;
     answer.remark = remarks + remark_of_uneven_plan(question.request, best) +
-                    remark_of_idle_gpus(question.request, best);
+                    remark_of_idle_gpus(question.request, best) +
+                    remark_of_one_group(question.request, best);
     return answer;
   }
   std::string text = report_of(question, result, winner, screen) + missing;
