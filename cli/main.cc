@@ -13,6 +13,8 @@
 
 #include "cli/answers/commands/dropped_options.h"
 #include "cli/answers/commands/filled_commands.h"
+#include "cli/answers/commands/free_names.h"
+#include "cli/answers/commands/layout_as_pins.h"
 #include "cli/answers/commands/refusal_of.h"
 #include "cli/answers/commands/tried_proposals.h"
 #include "cli/answers/commands/typed_for_examples.h"
@@ -87,14 +89,15 @@ void keep_freed_memory() {
 // What the error says, with commands that keep what was typed. What is tried, and what is dropped,
 // may have a help of its own, with dots.
 std::string filled_answer(const std::string& error, const Arguments& typed) {
-  std::string message = with_filled_commands(with_plan_that_ran(error, typed), typed, refusal_of);
+  std::string message = with_pins_in_place(with_plan_that_ran(error, typed), typed);
+  message = with_filled_commands(std::move(message), typed, refusal_of);
   message = with_filled_examples(std::move(message), typed, refusal_of);
   message = with_typed_for_examples(std::move(message), typed, refusal_of);
   message = with_tried_proposals(std::move(message), typed, refusal_of);
   message = with_filled_commands(std::move(message), typed, refusal_of);
   message = with_dropped_options(std::move(message), typed, refusal_of);
   message = with_filled_commands(std::move(message), typed, refusal_of);
-  return with_untrainable_plan(std::move(message), typed);
+  return with_free_names(with_untrainable_plan(std::move(message), typed), typed);
 }
 
 // A file that a command would read may itself be wrong: then the error by itself says what matters.

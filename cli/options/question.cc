@@ -305,9 +305,10 @@ void refuse_device_of_profile(const SearchOptions& options, const ModelProfile& 
   bad_option("--device",
              fmt::format("{} was measured on {}, and has no times of {}", options.profile,
                          joined(measured, ", "), options.device->substr(0, 60)),
-             fmt::format("for another GPU the model's config.json takes the profile's place: {}; "
+             fmt::format("for another GPU the config.json of {} takes the profile's place: {}; "
                          "for {}: --cluster {} in place of --device",
-                         other.whole(), measured.front(), cluster.empty() ? "FILE" : cluster));
+                         profile.name, other.whole(), measured.front(),
+                         cluster.empty() ? "FILE" : cluster));
 }
 
 // All that is missing at once, so that nobody is told of one option after the other.

@@ -107,6 +107,20 @@ std::string remark_of_uneven_rows(const std::vector<Variant>& rows) {
       numbers.size() == 1 ? "" : "s", listed(numbers, "and"), listed(rounds, "and"));
 }
 
+// "--vary schedule=1f1b,zb-h1" where one stage is fastest.
+std::string remark_of_no_pipeline(const Varied& varied, const SearchRequest& request,
+                                  const std::vector<Variant>& rows) {
+  if (request.pins.pipeline || is_varied(varied, "P")) return "";
+  const bool has_pipeline = std::any_of(rows.begin(), rows.end(), [](const Variant& row) {
+    return row.best && row.best->plan.pipeline > 1;
+  });
+  const bool has_plan = std::any_of(rows.begin(), rows.end(),
+                                    [](const Variant& row) { return row.best.has_value(); });
+  if (!is_varied(varied, "schedule") || has_pipeline || !has_plan) return "";
+  return "note: no row has a pipeline, since PP = 1 is fastest here, and without one all schedules "
+         "are alike; --pp 4 compares them in one\n";
+}
+
 }  // namespace
 
 std::string remark_of_uneven_batch(int global_batch, std::string_view what, std::int64_t round,
@@ -193,7 +207,7 @@ std::string remarks_on_question(const SearchOptions& given, const SearchRequest&
 
 std::string remarks_on_rows(const SearchOptions& given, const Varied& varied,
                             const SearchRequest& request, const std::vector<Variant>& rows) {
-  std::string remarks = remark_of_name(given);
+  std::string remarks = remark_of_name(given) + remark_of_no_pipeline(varied, request, rows);
   if (!is_varied(varied, "gpus")) remarks += remarks_on_machine(given, request.gpus);
   bool has_degree = is_varied(varied, "b") || !given.pins.empty();
   for (const auto& [key, values] : varied) {

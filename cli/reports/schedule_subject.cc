@@ -99,8 +99,13 @@ Subject from_file(const ScheduleOptions& given) {
       {"-M", given.micro_batches},
       {"--group", given.group},
       {"--slices", given.slices}};
+  std::vector<std::string> said;
   for (const auto& [name, value] : asked) {
-    if (value) bad_option(name, given.name + " says it itself", "leave it out");
+    if (value) said.emplace_back(name);
+  }
+  if (!said.empty()) {
+    bad_option(joined(said, ", "), given.name + " says it itself",
+               said.size() == 1 ? "leave it out" : "leave them out");
   }
   given.automatic.check(given.name, nullptr);
   Subject subject;

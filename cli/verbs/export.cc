@@ -112,12 +112,28 @@ std::string joined_files(const std::vector<NamedText>& files) {
   return text;
 }
 
+// "ds_config.json": several files are written, and into a folder.
+bool names_file(const std::string& output) {
+  std::error_code error;
+  const std::string ending = std::filesystem::path(output).extension().string();
+  const bool is_named_so = ending == ".json" || ending == ".sh" || ending == ".yaml" ||
+                           ending == ".toml" || ending == ".py" || ending == ".csv";
+  const bool is_folder = std::filesystem::is_directory(output, error);
+  return !is_folder && (is_named_so || std::filesystem::exists(output, error));
+}
+
+constexpr const char* kFolder = "job";
+
 // Whole lines, to be pasted.
 std::string commands_for_nearest(const TypedCommand& command, const std::string& plan) {
   const std::string nearest = "nearest.json";
   Arguments writes = command.words, exports = command.words;
   writes.insert(writes.end(), {"--nearest", nearest});
   std::replace(exports.begin(), exports.end(), plan, nearest);
+  for (Arguments* words : {&writes, &exports}) {
+    const auto output = std::find(words->begin(), words->end(), "-o");
+    if (words->end() - output > 1 && names_file(*(output + 1))) *(output + 1) = kFolder;
+  }
   return fmt::format("To take it:\n  {}\n  {}\n", command_of("export", writes),
                      command_of("export", exports));
 }
@@ -169,22 +185,16 @@ std::string note_on_printed(const std::vector<NamedText>& files, const TypedComm
   if (files.size() < 2 || screen.columns > 0) return "";
   Arguments words = command.words;
   words.insert(words.end(), {"-o", "job"});
-  return wrapped(
-      fmt::format("all {} files are printed one after another; as files of their own: {}",
-                  files.size(), command_of("export", words)),
-      screen.width(), "note: ", "      ");
+  // A command that is wrapped cannot be pasted.
+  return fmt::format(
+      "note: all {} files are printed one after another; as files of their own:\n  {}\n",
+      files.size(), command_of("export", words));
 }
 
-// "-o ds_config.json": several files are written.
 void refuse_file(const std::string& output, const TypedCommand& command) {
-  std::error_code error;
-  const std::string ending = std::filesystem::path(output).extension().string();
-  const bool is_named_so = ending == ".json" || ending == ".sh" || ending == ".yaml" ||
-                           ending == ".toml" || ending == ".py" || ending == ".csv";
-  const bool is_folder = std::filesystem::is_directory(output, error);
-  if (is_folder || !(is_named_so || std::filesystem::exists(output, error))) return;
+  if (!names_file(output)) return;
   Arguments words = command.words;
-  std::replace(words.begin(), words.end(), output, std::string("job"));
+  std::replace(words.begin(), words.end(), output, std::string(kFolder));
   bad_option("-o", fmt::format("'{}' is a file, and a folder belongs here", output.substr(0, 60)),
              fmt::format("several files are written into it: {}", command_of("export", words)));
 }
@@ -244,7 +254,6 @@ Answer run_export(const Arguments& arguments, Screen screen) {
   const std::size_t at = asked.find('@');
   if (at != std::string::npos && !target_version) target_version = asked.substr(at + 1);
   const TrainerRow& target = target_named(asked.substr(0, at), path, command);
-  if (output) refuse_file(*output, command);
   const Loaded<PlanFile> plan = load_plan(path);
   ExportRequest request;
   request.version =
@@ -280,6 +289,7 @@ Answer run_export(const Arguments& arguments, Screen screen) {
                                       screen),
                          kNo);
   }
+  if (output) refuse_file(*output, command);
   std::vector<std::string> written;
   if (output && *output != "-") written = write_into(*output, answer.files);
   if (json) return json_answer(object);

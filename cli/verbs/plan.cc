@@ -335,14 +335,15 @@ void refuse_folder(const std::string& output) {
 }
 
 // "--tokens 300" of a training of 300 billion.
-std::string remark_of_tokens(const std::optional<TrainingQuestion>& asked,
-                             const SearchRequest& request) {
+void refuse_few_tokens(const std::optional<TrainingQuestion>& asked, const SearchRequest& request) {
   const std::int64_t step = std::int64_t{request.global_batch} * request.sequence_length;
-  if (!asked || asked->tokens >= step) return "";
-  return fmt::format(
-      "note: {} tokens are less than one step of {}; a letter makes more of them: "
-      "--tokens {}B are {} billion\n",
-      with_commas(asked->tokens), with_commas(step), asked->tokens, asked->tokens);
+  if (!asked || asked->tokens >= step) return;
+  bad_option("--tokens",
+             fmt::format("{} tokens are less than one step of {}", with_commas(asked->tokens),
+                         with_commas(step)),
+             fmt::format("a letter makes more of them: --tokens {0}B are {0} billion, {0}T as many "
+                         "thousand billion",
+                         asked->tokens));
 }
 
 // Days and price of each of several sizes.
@@ -456,15 +457,16 @@ Answer run_plan(const Arguments& arguments, Screen screen) {
   refuse_given(given_names, SpillOptions::names(), "it belongs to --spill", "add --spill");
   const bool is_short = chosen == TableFormat::kText && !verbose;
   if (is_short) question.request.top = kTwins * (given.top ? question.request.top : kShown);
+  refuse_few_tokens(asked, question.request);
   WatchedSearch watched(question.budget);
   const SearchResult result = best_plans(question.inputs(), question.request, watched);
   // What the search chose where nothing was given.
   if (!result.best.empty()) {
     question.request.sequence_length = result.best.front().plan.sequence_length;
   }
-  const std::string remarks = remark_of_alike(question) +
-                              remarks_on_question(given, question.request) +
-                              remark_of_tokens(asked, question.request);
+  refuse_few_tokens(asked, question.request);  // also of a length that the search chose
+  const std::string remarks =
+      remark_of_alike(question) + remarks_on_question(given, question.request);
   Winner winner = winner_of(question, result, other, asked, is_short);
   const int exit = exit_of(result, winner);
   const bool writes = output && !result.best.empty();

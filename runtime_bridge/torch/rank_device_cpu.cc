@@ -9,9 +9,10 @@ namespace {
 [[noreturn]] void no_gpu() {
   throw Error(
       ErrorKind::kMissingResource,
-      "this penstock cannot train on GPUs: its LibTorch has no CUDA\nhelp: reconfigure with "
-      "-DPENSTOCK_GPU=CUDA and CMAKE_PREFIX_PATH naming a LibTorch with CUDA, or train on "
-      "CPUs with --device cpu");
+      "this penstock uses no GPUs: its LibTorch has no CUDA\nhelp: reconfigure with "
+      "-DPENSTOCK_GPU=CUDA and CMAKE_PREFIX_PATH naming a LibTorch with CUDA, or use CPUs with "
+      "--device cpu; a model that is not measured is estimated: penstock plan config.json --device "
+      "h100-sxm --gpus 64 --global-batch 512");
 }
 
 }  // namespace

@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 
 #include "cli/answers/commands/given_options.h"
+#include "cli/answers/verbs/able_verbs.h"
+#include "cli/io/shell_word.h"
 #include "cli/words/field_words.h"
 #include "cli/words/is_among.h"
 #include "cli/words/is_digits.h"
@@ -90,6 +92,30 @@ Arguments with_layout_as_pins(std::string_view verb, const Arguments& words) {
   const Arguments options = layouts.empty() ? Arguments{} : pins.options(has_gpus);
   others.insert(others.end(), options.begin(), options.end());
   return others;
+}
+
+std::string with_pins_in_place(std::string message, const Arguments& typed) {
+  constexpr std::string_view kHelp = "\nhelp: write --pin ";
+  const std::size_t at = message.find(kHelp);
+  const bool has_pin = std::any_of(typed.begin(), typed.end(), [](const std::string& word) {
+    return word.starts_with("--pin");
+  });
+  if (at == std::string::npos || has_pin || typed.size() < 2) return message;
+  const std::size_t begin = at + kHelp.size();
+  std::size_t end = message.size();
+  for (const char* sign : {" ", ", ", ";", "\n"}) end = std::min(end, message.find(sign, begin));
+  const auto read = read_by_verb(typed.front(), {typed.begin() + 1, typed.end()});
+  if (!read) return message;
+  Arguments words;
+  for (std::size_t i = 0; i < read->size(); ++i) {
+    if ((*read)[i] == "--pin") {
+      ++i;
+    } else {
+      words.push_back((*read)[i]);
+    }
+  }
+  words.insert(words.end(), {"--pin", message.substr(begin, end - begin)});
+  return message + "\nhelp: together: " + command_of(typed.front(), words);
 }
 
 }  // namespace penstock

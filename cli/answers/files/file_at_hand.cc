@@ -234,7 +234,7 @@ void refuse_file_at_hand(const std::string& verb, const std::string& takes,
     found.use = command_of("simulate", {arguments.front()}) + " replays the schedule of a plan";
   }
   if (verb == "train" && found.words == "a book of plans") {
-    found.use = asked("train", {"--book", arguments.front(), "--ranks", "N"}, {}) +
+    found.use = command_of("train", {"--book", arguments.front(), "--ranks", "N"}) +
                 " trains by one of its plans";
   }
   // Lists of actions begin in many ways, and their reader knows them all.

@@ -17,6 +17,7 @@
 #include "cli/answers/verbs/able_verbs.h"
 #include "cli/answers/verbs/asked_of_search.h"
 #include "cli/answers/verbs/plan_made.h"
+#include "cli/io/files.h"
 #include "cli/io/shell_word.h"
 #include "cli/words/field_words.h"
 #include "cli/words/near_files.h"
@@ -156,6 +157,15 @@ Arguments with_lengths(const Arguments& arguments) {
 
 }  // namespace
 
+std::string compared_with_plan(const std::string& plan, const std::string& time) {
+  const Duration predicted = load_plan(plan).value.prediction.step_time;
+  const auto measured = parse_duration(time);
+  if (!measured || predicted <= Duration{}) return plan + " predicts a step";
+  return fmt::format(
+      "{} predicts {}, and {} is {:.3g} times that", plan, to_text(predicted), time,
+      static_cast<double>(measured->count()) / static_cast<double>(predicted.count()));
+}
+
 void refuse_time_as_run(const std::string& verb, const Arguments& arguments) {
   if (verb != "validate" || arguments.size() < 2 || arguments[1].starts_with('-')) return;
   const std::string& word = arguments[1];
@@ -167,11 +177,11 @@ void refuse_time_as_run(const std::string& verb, const Arguments& arguments) {
   if (!parse_duration(time) || is_there(word)) return;
   const std::string command = command_for_its_model("predict", {arguments[0], "--measured", time});
   throw_bad_input(fmt::format(
-      "'{}' is a time, and the log of a run belongs here\nhelp: {}; {} compares a whole run, step "
-      "by step",
-      word,
-      command.empty() ? "of one time: penstock predict ... --measured " + time
-                      : command + " compares one step that was measured with its prediction",
+      "'{}' is a time, and the log of a run belongs here\nhelp: {}; {}; {} compares a whole run, "
+      "step by step",
+      word, compared_with_plan(arguments[0], time),
+      command.empty() ? "penstock predict ... --measured " + time + " fits a prediction to it"
+                      : command + " fits the prediction to it",
       command_of("validate", {arguments[0], "train.log"})));
 }
 

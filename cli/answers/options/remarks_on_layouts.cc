@@ -87,12 +87,12 @@ constexpr std::array kOnLayouts{
             "recompute-activations", "ac", "activation-recomputation"},
            "write --recompute full or --recompute selective; without, the search chooses",
            "--recompute"},
-    Remark{
-        {"recompute-method", "recompute-num-layers", "recompute-modules", "selective-ac",
-         "selective-ac-option", "checkpoint-num-layers"},
-        "which layers recompute is searched, and no number of them is fixed: without --recompute "
-        "the search chooses how many of each stage do; --recompute full is all of them",
-        "--recompute"},
+    Remark{{"recompute-method", "recompute-num-layers", "recompute-modules", "selective-ac",
+            "selective-ac-option", "checkpoint-num-layers"},
+           "leave it out: which layers recompute is searched, and no number of them is fixed: "
+           "without --recompute "
+           "the search chooses how many of each stage do; --recompute full is all of them",
+           "--recompute"},
     Remark{{"memory-breakdown", "memory-details", "memory-detail", "memory-per-rank",
             "memory-by-rank", "memory-per-gpu", "per-rank-memory", "memory-table", "show-memory",
             "memory-parts", "memory-components"},

@@ -267,6 +267,22 @@ void refuse_runs_elsewhere(const std::string& verb, const Arguments& words,
                               "--add-to", "runs.json"})));
 }
 
+// "--measured 'TP=4 PP=4 mbs=1 gbs=128: 41% MFU'": what is no time of a step is told here as a
+// search tells it.
+void refuse_other_measures(const Arguments& words, const OptionTable& table) {
+  for (const GivenOption& option : given_words(table, words).options) {
+    const std::size_t colon = option.value.rfind(':');
+    if (plain_name(option) != "measured" || is_run(option.value) || option.value.empty()) continue;
+    const bool has_layout = colon != std::string::npos && option.value.find('=') < colon;
+    const std::string layout = has_layout ? option.value.substr(0, colon) : "";
+    const std::size_t begin =
+        has_layout ? std::min(option.value.find_first_not_of(' ', colon + 1), option.value.size())
+                   : 0;
+    const std::string value = option.value.substr(begin);
+    static_cast<void>(step_time_of(value, layout, Plan{}));  // throws what it says of such a one
+  }
+}
+
 // The runs of a table with a line of names, "tp,pp,dp,mbs,gbs,step_time_s"; empty of other files.
 std::vector<std::string> runs_in_table(const std::string& path) {
   constexpr std::size_t kMostRuns = 4;
@@ -317,8 +333,9 @@ void refuse_step_in_validate(const Arguments& words, const OptionTable& table) {
   if (!step || plans.empty() || !is_there(plans.front())) return;
   throw_bad_input(fmt::format(
       "{}: validate compares a plan with a log, and one step is told to a prediction\nhelp: {}{}; "
-      "the log of a run: {}",
-      step->option, commands_of_plan(plans.front(), *step), remark_on_unit(*step),
+      "{}; the log of a run: {}",
+      step->option, compared_with_plan(plans.front(), step->time), remark_on_unit(*step),
+      commands_of_plan(plans.front(), *step),
       command_of("validate", {plans.front(), "train.log"})));
 }
 
@@ -395,12 +412,14 @@ void refuse_measured_elsewhere(const OptionTable& table, const Arguments& words)
   if (verb == "calibrate") {
     refuse_runs_elsewhere(verb, words, table);
     refuse_step_in_calibrate(words, table);
+    refuse_other_measures(words, table);
     refuse_table_in_calibrate(words);
     refuse_log_in_calibrate(words);
   }
   if (verb == "validate") {
     refuse_runs_elsewhere(verb, words, table);
     refuse_step_in_validate(words, table);
+    refuse_other_measures(words, table);
   }
   if (verb == "plan" || verb == "compare" || verb == "predict") {
     refuse_step_in_search(verb, words, table);

@@ -205,10 +205,18 @@ void refuse_actions(const std::string& verb, const Arguments& words) {
 void refuse_plan_as_measured(const std::string& verb, const Arguments& words) {
   if ((verb != "profile" && verb != "estimate") || !begins_with_plan(words)) return;
   const std::string& plan = words.front();
-  throw_bad_input(fmt::format(
-      "{}: this is a plan, and a model belongs here\nhelp: {} says what limits it and where its "
-      "ranks wait, {} what each of them does",
-      plan, command_of("explain", {plan}), command_of("simulate", {plan})));
+  const std::string model = plan_made(plan).model;
+  const std::string made =
+      role_of(model) == FileRole::kModel
+          ? "what it was made from: " + whole_command(verb, with_taken(verb, {model}, words)) + "; "
+      : role_of(model) == FileRole::kProfile
+          ? fmt::format("it was made from {}, which is measured already; ", shell_word(model))
+          : "";
+  throw_bad_input(
+      fmt::format("{}: this is a plan, and a model belongs here\nhelp: {}{} says what limits the "
+                  "plan and where "
+                  "its ranks wait, {} what each of them does",
+                  plan, made, command_of("explain", {plan}), command_of("simulate", {plan})));
 }
 
 // "--profile-file profile.json" beside a config.json.

@@ -16,6 +16,7 @@
 #include "cli/io/files.h"
 #include "cli/io/shell_word.h"
 #include "cli/words/is_among.h"
+#include "cli/words/is_digits.h"
 #include "core/values/error.h"
 #include "core/values/plan_file.h"
 
@@ -59,6 +60,23 @@ std::string of_other_plan(const std::string& message) {
   return has_help ? out : "";
 }
 
+// " --nproc_per_node 4" of a plan for 8 GPUs on two nodes; empty where it was typed, or where the
+// ranks do not come out even.
+std::string ranks_of_node(const GivenWords& given, const Arguments& words) {
+  const TypedFiles files = typed_files(words);
+  int nodes = 1;
+  for (const GivenOption& option : given.options) {
+    const std::string name = plain_name(option);
+    if (name == "nproc-per-node") return "";
+    constexpr std::size_t kMostDigits = 5;
+    const bool is_number = is_digits(option.value) && option.value.size() <= kMostDigits;
+    if (name == "nnodes") nodes = is_number ? std::max(1, std::stoi(option.value)) : 0;
+  }
+  if (nodes == 0 || files.plans.empty() || !is_there(files.plans.front())) return "";
+  const int ranks = load_plan(files.plans.front()).value.plan.devices();
+  return ranks % nodes == 0 ? fmt::format(" --nproc_per_node {}", ranks / nodes) : "";
+}
+
 }  // namespace
 
 std::string with_untrainable_plan(std::string message, const Arguments& typed) {
@@ -96,14 +114,15 @@ void refuse_launcher_options(const std::string& verb, const Arguments& words,
     if (!is_of_launcher(option)) continue;
     launched.push_back(option);
     names += fmt::format("{}'{}'", names.empty() ? "" : ", ", option.name);
-    launcher += " --" + plain_name(option);
+    std::string name = plain_name(option);  // with underscores, which older ones need
+    std::replace(name.begin(), name.end(), '-', '_');
+    launcher += " --" + name;
     if (!option.value.empty()) launcher += ' ' + shell_word(option.value);
   }
   throw_bad_input(
       fmt::format("unknown option{} {}\nhelp: they are torchrun's, which starts the ranks of a "
-                  "plan as well: {} "
-                  "--no-python {}",
-                  launched.size() > 1 ? "s" : "", names, launcher,
+                  "plan as well: {}{} --no_python {}",
+                  launched.size() > 1 ? "s" : "", names, launcher, ranks_of_node(given, words),
                   whole_command("train", without(words, launched))));
 }
 

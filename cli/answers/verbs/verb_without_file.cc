@@ -144,10 +144,11 @@ std::optional<Loss> loss_in(const Arguments& words, const std::string& plan) {
 // The recording of that loss.
 std::string recording_of(const Loss& loss, const std::string& file) {
   return fmt::format(
-      "; {} {} is a recording, whose last line is its end: {} writes one: they are lost after an "
-      "hour, of two",
+      "\nhelp: {} {} is what the recording says: {} writes one of two hours, with {} GPUs in the "
+      "first and {} in the second",
       loss.option.name, loss.option.value,
-      command_of_recording({std::to_string(loss.all), std::to_string(loss.left)}, file));
+      command_of_recording({std::to_string(loss.all), std::to_string(loss.left)}, file), loss.all,
+      loss.left);
 }
 
 // "morph config.json --device h100-sxm --min-gpus 8 --max-gpus 64", "morph plan.json --trace
