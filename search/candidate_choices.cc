@@ -73,6 +73,8 @@ void add_degrees(const SearchRequest& request, int devices, int devices_per_repl
 bool is_enumerated(const SearchRequest& request, const ScheduleKind& kind) {
   if (kind.has_slices) return false;
   if (request.trainer != nullptr && !why_not_run(*request.trainer, kind).empty()) return false;
+  // Shards of two copies lie on all holders, in no groups.
+  if (request.pins.shard_group && copies_of(kind.map) > 1) return false;
   if (!request.pins.schedules.empty()) return is_named(request, kind);
   return !kind.only_when_named;
 }

@@ -110,6 +110,11 @@ void add_chunks(const Question& question, std::vector<std::string>& found) {
     } else if (pins.pipeline == 1 && kind.fewest_chunks > 1) {
       found.push_back(fmt::format("PP = 1: {} has nothing to interleave on one rank.", name));
     }
+    if (pins.shard_group && copies_of(kind.map) > 1) {
+      found.push_back(fmt::format(
+          "{} keeps two copies of the weights, whose shards lie on all holders and in no groups.",
+          name));
+    }
   }
 }
 

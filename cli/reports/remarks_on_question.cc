@@ -111,14 +111,17 @@ std::string remark_of_uneven_rows(const std::vector<Variant>& rows) {
 std::string remark_of_no_pipeline(const Varied& varied, const SearchRequest& request,
                                   const std::vector<Variant>& rows) {
   if (request.pins.pipeline || is_varied(varied, "P")) return "";
-  const bool has_pipeline = std::any_of(rows.begin(), rows.end(), [](const Variant& row) {
-    return row.best && row.best->plan.pipeline > 1;
-  });
-  const bool has_plan = std::any_of(rows.begin(), rows.end(),
-                                    [](const Variant& row) { return row.best.has_value(); });
-  if (!is_varied(varied, "schedule") || has_pipeline || !has_plan) return "";
-  return "note: no row has a pipeline, since PP = 1 is fastest here, and without one all schedules "
-         "are alike; --pp 4 compares them in one\n";
+  const Variant* first = nullptr;
+  for (const Variant& row : rows) {
+    if (!row.best) continue;
+    if (first == nullptr) first = &row;
+    const bool is_alike = row.best->plan.pipeline == 1 &&
+                          row.best->evaluation.step_time == first->best->evaluation.step_time;
+    if (!is_alike) return "";  // GPipe keeps all micro-batches on one rank as well
+  }
+  if (!is_varied(varied, "schedule") || first == nullptr) return "";
+  return "note: no row has a pipeline, since PP = 1 is fastest here, and without one these "
+         "schedules are alike; --pp 4 compares them in one\n";
 }
 
 }  // namespace

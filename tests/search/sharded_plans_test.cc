@@ -219,6 +219,25 @@ TEST_CASE("shards lie in groups of every size that divides the holders") {
   CHECK(sharding_choices(request, 2, 12).size() == 2);  // ZeRO-1 and none
 }
 
+TEST_CASE("a pinned group of shards needs as many replicas") {
+  const ModelProfile model = model_of_sections(std::vector<Costs>(4, Costs{1, 2, 10}));
+  const ClusterSpec cluster = cluster_of({1, 4, 1'000'000, 1e9});
+  SearchRequest request;
+  request.gpus = 4;
+  request.global_batch = 8;
+  request.top = 1'000;
+  request.pins.zero1 = true;
+  request.pins.sharding = Sharding::kFsdp;
+  request.pins.shard_group = 2;
+  const SearchResult found = search(model, cluster, request);
+  CHECK_FALSE(found.best.empty());
+  for (const RankedPlan& ranked : found.best) {
+    CHECK(ranked.plan.shards() == 2);  // never one replica, which shares with nobody
+  }
+  request.pins.data = 1;
+  CHECK(search(model, cluster, request).best.empty());
+}
+
 TEST_CASE("a slower link makes no sharded plan faster") {
   for (const ShardingChoice& choice : {kZero2, kZero3, kFsdp}) {
     Fixture f(choice);
