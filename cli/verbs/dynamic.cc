@@ -7,13 +7,13 @@
 #include <filesystem>
 #include <optional>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 #include <time.h>  // clock_gettime()
 
+#include "cli/answers/verbs/asked_of_search.h"
 #include "cli/io/files.h"
 #include "cli/io/plan_question.h"
 #include "cli/io/progress.h"
@@ -215,19 +215,6 @@ void write_files(const Question& question, const DynamicStudy& study, const Dyna
   }
 }
 
-[[noreturn]] void refuse_without_lengths(const TypedCommand& command) {
-  std::error_code error;
-  constexpr const char* kFile = "lengths.csv";
-  const bool is_there = std::filesystem::exists(kFile, error);
-  bad_option(kLengths, "missing",
-             fmt::format("add it, for example {}{}", command.whole(),
-                         is_there ? ""
-                                  : fmt::format("; {} is not there yet, and has the tokens of one "
-                                                "sample a line: printf '512\\n2048\\n' > {} "
-                                                "writes one of two",
-                                                kFile, kFile)));
-}
-
 }  // namespace
 
 Answer run_dynamic(const Arguments& arguments, Screen screen) {
@@ -246,7 +233,11 @@ Answer run_dynamic(const Arguments& arguments, Screen screen) {
   options.remark({"dataset", "data", "documents", "corpus", "text", "samples", "lengths-file"},
                  std::string("write --lengths FILE: ") + kHowToLengths);
   if (auto help = options.parse(arguments, screen)) return help_answer(*help);
-  if (!given.lengths) refuse_without_lengths(given.search.command);
+  if (!given.lengths) {
+    bad_option(kLengths, "missing",
+               fmt::format("add it, for example {}{}", given.search.command.whole(),
+                           remark_on_lengths(kLengthsFile)));
+  }
   const std::string& path = *given.lengths;
   if (path.find_first_not_of("0123456789,") == std::string::npos) {
     bad_option(kLengths, fmt::format("'{}' is a list, and a file belongs here", path),

@@ -214,11 +214,11 @@ bool is_recording(const std::string& path) {
 
 FileAtHand file_at_hand(const std::string& path, const Arguments& typed) {
   if (!is_there(path)) return {};
-  const FileAtHand own = own_file(format_of_file(path), path, typed);
+  FileAtHand own = own_file(format_of_file(path), path, typed);
   if (!own.words.empty()) return own;
   if (path.ends_with(".json")) return json_of_others(path, typed);
   if (has_ending(path, {".md", ".rst"})) return {};  // which may quote any of them
-  const FileAtHand known = table_or_log(path, typed);
+  FileAtHand known = table_or_log(path, typed);
   if (!known.words.empty()) return known;
   const FileKind kind = kind_of_text(path, "");
   return {kind.words, kind.use};

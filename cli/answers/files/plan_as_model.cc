@@ -11,6 +11,7 @@
 
 #include "cli/answers/commands/complete_command.h"
 #include "cli/answers/commands/given_options.h"
+#include "cli/answers/commands/plain_name.h"
 #include "cli/answers/commands/whole_command.h"
 #include "cli/answers/files/file_at_hand.h"
 #include "cli/answers/files/typed_files.h"
@@ -20,6 +21,7 @@
 #include "cli/io/files.h"
 #include "cli/io/shell_word.h"
 #include "cli/words/field_words.h"
+#include "cli/words/is_among.h"
 #include "cli/words/near_files.h"
 #include "core/values/error.h"
 #include "core/values/units.h"
@@ -155,6 +157,42 @@ Arguments with_lengths(const Arguments& arguments) {
   return arguments;
 }
 
+// "--dataset train.jsonl".
+std::string remark_on_data(const Arguments& arguments) {
+  for (const GivenOption& option : given_words({}, arguments).options) {
+    if (!is_among({"dataset", "data", "documents", "corpus", "samples"}, plain_name(option))) {
+      continue;
+    }
+    return fmt::format("; {} {}: no samples are read, only their lengths", option.name,
+                       option.value);
+  }
+  return "";
+}
+
+// "compare plan.json other/config.json": a plan of the other model is made, for as many GPUs, and
+// one page shows both.
+void refuse_plan_beside_model(const std::string& verb, const Arguments& arguments) {
+  const std::string& path = arguments.front();
+  const PlanMade made = plan_made(path);
+  const Arguments models = typed_files(arguments).models;
+  if (verb != "compare" || models.empty() || !is_there(models.front()) ||
+      models.front() == made.model) {
+    return;
+  }
+  Arguments words{models.front()};
+  if (!made.cluster.empty()) words.insert(words.end(), {"--cluster", made.cluster});
+  if (made.cluster.empty() && !made.device.empty()) {
+    words.insert(words.end(), {"--device", made.device, "--gpus", made.gpus});
+  }
+  if (!made.batch.empty()) words.insert(words.end(), {"--global-batch", made.batch});
+  throw_bad_input(fmt::format(
+      "{0}: this is a plan, and a model belongs here\nhelp: plans of two models are made one by "
+      "one, "
+      "and one page shows both: {1} -o other.json; then penstock report {0} other.json -o "
+      "report.html",
+      path, whole_command("plan", words)));
+}
+
 }  // namespace
 
 std::string compared_with_plan(const std::string& plan, const std::string& time) {
@@ -194,6 +232,7 @@ void refuse_plan_as_model(const std::string& verb, const Arguments& typed) {
         "penstock plan config.json ... --baseline {0} compares it with the best plan of that model",
         path, whole_command("report", plans)));
   }
+  refuse_plan_beside_model(verb, arguments);
   std::string help = help_for_other_gpus(verb, arguments);
   if (!help.empty()) {
     throw_bad_input(
@@ -212,7 +251,13 @@ void refuse_plan_as_model(const std::string& verb, const Arguments& typed) {
   if (command.empty()) {
     command = command_for_its_model(verb, with_taken(verb, {path}, arguments));
   }
-  if (!command.empty()) help += "; what it was made from: " + command;
+  if (verb == "dynamic" && !command.empty()) {
+    help = "what it was made from: " + command +
+           remark_on_lengths(value_of(arguments, {"--lengths"}).value_or(kLengthsFile)) +
+           remark_on_data(arguments);
+  } else if (!command.empty()) {
+    help += "; what it was made from: " + command;
+  }
   throw_bad_input(
       fmt::format("{}: this is a plan, and a model belongs here\nhelp: {}", path, help));
 }

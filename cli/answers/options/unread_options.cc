@@ -17,6 +17,7 @@
 #include "cli/answers/files/typed_files.h"
 #include "cli/answers/options/option_aliases.h"
 #include "cli/answers/options/worked_out.h"
+#include "cli/answers/verbs/asked_of_search.h"
 #include "cli/io/shell_word.h"
 #include "cli/words/is_among.h"
 #include "cli/words/longest_name.h"
@@ -174,7 +175,7 @@ std::string missing_beside(const std::vector<UnreadOption>& unread, const Argume
   constexpr std::array kNeeded{Needed{"--device", "h100-sxm", {"--cluster"}},
                                Needed{"--gpus", "64", {"--cluster", "--nodes"}},
                                Needed{"--global-batch", "512", {"--global-batch-tokens"}},
-                               Needed{"--lengths", "lengths.txt", {}},
+                               Needed{"--lengths", kLengthsFile, {}},
                                Needed{"--layout", "'TP=2 PP=4 DP=1 mbs=1 gbs=64'", {}},
                                Needed{"--book", "book.json", {}},
                                Needed{"--trace", "trace.csv", {}},
@@ -210,8 +211,9 @@ std::string missing_beside(const std::vector<UnreadOption>& unread, const Argume
   if (names.empty()) return "";
   if (!meant.empty()) {
     return fmt::format(
-        "\nerror: {}: missing\nhelp: together, with examples for what is missing: {}",
-        joined(names, ", "), whole_command(asked_verb(asked), meant));
+               "\nerror: {}: missing\nhelp: together, with examples for what is missing: {}",
+               joined(names, ", "), whole_command(asked_verb(asked), meant)) +
+           (is_among(names, "--lengths") ? remark_on_lengths(kLengthsFile) : "");
   }
   return fmt::format("\nerror: {}: missing\nhelp: add {}, for example {}", joined(names, ", "),
                      names.size() == 1 ? "it" : "them", joined(words, " "));

@@ -17,6 +17,7 @@
 #include "cli/answers/files/file_at_hand.h"
 #include "cli/answers/files/typed_files.h"
 #include "cli/answers/verbs/able_verbs.h"
+#include "cli/io/shell_word.h"
 #include "cli/verbs/verbs.h"
 #include "cli/words/field_words.h"
 #include "cli/words/is_among.h"
@@ -120,6 +121,15 @@ std::string lengths_asked(const Arguments& words) {
     command.insert(command.end(), {"--tokens-per-batch", tokens});
   }
   return whole_command("dynamic", command);
+}
+
+std::string remark_on_lengths(const std::string& file) {
+  if (is_there(file)) return "";
+  return fmt::format(
+      "; {0} is not there yet, and has the tokens of one sample a line: printf '512\\n2048\\n' > "
+      "{0} "
+      "writes one of two",
+      shell_word(file));
 }
 
 namespace {

@@ -18,6 +18,11 @@ std::string lengths_asked(const Arguments& words);
 // files.
 std::string tokens_of_batch(const std::string& lengths, const std::string& samples);
 
+// "; lengths.csv is not there yet, and has ..": what such a file holds, and how to write one; empty
+// where it is there.
+std::string remark_on_lengths(const std::string& file);
+inline constexpr const char* kLengthsFile = "lengths.csv";  // where none was named
+
 // "dynamic config.json --global-batch 64": batches are counted in tokens there, and nothing is
 // planned without the lengths.
 void refuse_batch_of_samples(const OptionTable& table, const Arguments& words);

@@ -2,6 +2,8 @@
 
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "cli/answers/commands/given_options.h"
 #include "cli/answers/commands/plain_name.h"
 #include "cli/words/is_digits.h"
@@ -23,7 +25,7 @@ std::string range_of(const std::string& value) {
     const std::size_t at = value.find(sign);
     if (at == std::string::npos) continue;
     const std::string least = value.substr(0, at), most = value.substr(at + sign.size());
-    return is_digits(least) && is_digits(most) ? least + ".." + most : "";
+    return is_digits(least) && is_digits(most) ? fmt::format("{}..{}", least, most) : "";
   }
   return "";
 }

@@ -371,8 +371,11 @@ std::string help_for_plan_first(std::string_view verb, const Arguments& typed) {
   Arguments making{arguments[0]}, asked{plan};
   making.insert(making.end(), parted.making.begin(), parted.making.end());
   asked.insert(asked.end(), parted.asked.begin(), parted.asked.end());
-  return fmt::format("make a plan from it: {} -o {}; then {}", whole_command(maker, making),
-                     shell_word(plan), whole_command(verb, asked));
+  const std::string whole = whole_command(maker, making);
+  const bool has_examples = whole != command_of(std::string(maker), making);
+  return fmt::format("make a plan from it{}: {} -o {}; then {}",
+                     has_examples ? ", with your own numbers" : "", whole, shell_word(plan),
+                     whole_command(verb, asked));
 }
 
 }  // namespace penstock

@@ -25,9 +25,13 @@ namespace {
 constexpr const char *kJob = "job.json", *kMachine = "node4";
 
 bool names_hosts(const GivenOption& option) {
+  const std::string plain = plain_name(option);
+  const bool are_names =
+      !option.value.empty() && option.value.find_first_not_of("0123456789.:-") != std::string::npos;
+  if (is_among({"nodes", "machines", "node", "workers"}, plain)) return are_names;
   return is_among({"hosts", "host-list", "hostlist", "hostfile", "host-file", "nodelist",
                    "node-list", "node-file", "nodefile", "machine-list", "machinefile"},
-                  plain_name(option));
+                  plain);
 }
 
 // The first of "node1,node2"; another name of the file that lists them.
@@ -108,17 +112,19 @@ void refuse_address_as_job(const std::string& verb, const Arguments& words, cons
                               address, help));
 }
 
-// "status 48213", "status --job-id 48213": Slurm's number of a job.
+// "status 48213", "status --job my-run": Slurm's number of a job, or a name of one.
 void refuse_number_of_job(const std::string& verb, const GivenWords& given) {
   std::string number = given.bare.empty() ? "" : given.bare.front();
   for (const GivenOption& option : given.options) {
     if (is_among({"j", "job", "job-id", "jobid"}, plain_name(option))) number = option.value;
   }
-  if (number.empty() || !is_digits(number) || is_there(number)) return;
-  throw_bad_input(
-      fmt::format("JOB: '{}' is no job file\nhelp: {} is for a job that penstock manage runs, and "
-                  "its job file says which: {}; squeue -j {} shows one of Slurm's",
-                  number, verb, command_of(verb, {kJob}), number));
+  const bool is_name = number.find_first_of("./") == std::string::npos;
+  if (number.empty() || !is_name || is_there(number)) return;
+  throw_bad_input(fmt::format(
+      "JOB: '{}' is no job file\nhelp: {} is for a job that penstock manage runs, and its job file "
+      "says which: {}{}",
+      number, verb, command_of(verb, {kJob}),
+      is_digits(number) ? fmt::format("; squeue -j {} shows one of Slurm's", number) : ""));
 }
 
 // Of "--nodes 8" up to as many; empty where nothing is said.
