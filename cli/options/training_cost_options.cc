@@ -15,6 +15,7 @@
 #include "cli/words/number_spellings.h"
 #include "cli/words/parse.h"
 #include "core/values/error.h"
+#include "core/values/units.h"
 
 namespace penstock {
 namespace {
@@ -86,6 +87,12 @@ std::string plain_tokens(const std::string& text) {
 }
 
 double minutes(const char* option, const std::optional<std::string>& text, double otherwise) {
+  if (const auto time = text ? parse_duration(*text) : std::nullopt; time && time->count() > 0) {
+    constexpr double kMinute = 60e9;
+    bad_option(
+        option, fmt::format("it counts minutes, and '{}' has a unit", text->substr(0, 60)),
+        fmt::format("write {} {:.4g}", option, static_cast<double>(time->count()) / kMinute));
+  }
   return text ? parse_number(option, *text, 0.0, kMostMinutes) : otherwise;
 }
 

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "cli/answers/files/typed_files.h"
+#include "cli/io/shell_word.h"
 #include "cli/parts/manager_of_job.h"
 #include "cli/verbs/verbs.h"
 #include "cli/words/parse.h"
@@ -136,7 +137,11 @@ const std::string& required_command(const TellOptions& given) {
       bad_option("COMMAND", "unknown 'kill'", "did you mean 'preempt'?");
     }
     bad_option("COMMAND", fmt::format("unknown '{}'", *given.command),
-               fmt::format("did you mean '{}'?", other.meant));
+               other.meant == "stop"
+                   ? fmt::format("'stop' writes a checkpoint and ends the job, and penstock manage "
+                                 "{0} goes on from it: penstock tell {0} stop",
+                                 shell_word(given.job))
+                   : fmt::format("did you mean '{}'?", other.meant));
   }
   return *given.command;
 }

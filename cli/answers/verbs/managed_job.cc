@@ -102,8 +102,11 @@ void refuse_address_as_job(const std::string& verb, const Arguments& words, cons
     Arguments command = words;
     *std::find(command.begin(), command.end(), address) = kJob;
     // Started again, manage goes on.
-    const bool is_restart = is_among(command, "restart");
-    std::replace(command.begin(), command.end(), std::string("restart"), std::string("stop"));
+    const auto begins_again = std::find_if(command.begin(), command.end(), [](const auto& word) {
+      return is_among({"restart", "pause", "suspend"}, word);
+    });
+    const bool is_restart = begins_again != command.end();
+    if (is_restart) *begins_again = "stop";
     command.insert(command.end(), manager.begin(), manager.end());
     help = whole_command(verb, command);
     if (is_restart) help += "; then " + command_of("manage", {kJob}) + " goes on with it";
