@@ -76,6 +76,7 @@ def prepare(penstock, folder):
                                  "--gradient_accumulation_steps 8\n"),
                        ("ds_ltd.json", '{"train_batch_size": 4, "data_efficiency": {"random_ltd": {"model_type": "decoder"}}}'),
                        ("cut.json", '{"model_type": "llama", "hidden_size": 40'), ("cluster.yaml", "nodes: 8"),
+                       ("plain.sh", "echo hello\n"),
                        ("vit.json", '{"model_type": "vit", "hidden_size": 768, "num_hidden_layers": 12, '
                                     '"num_attention_heads": 12, "image_size": 224}')):
         with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
