@@ -62,6 +62,12 @@ TEST_CASE("what the verb reads, and what nothing is known of, is left to its rea
   CHECK(said("manage", "JOB.json", "data/jobs/two_machines.json").empty());
   CHECK(said("plan", "MODEL", "README.md").empty());
   CHECK(said("plan", "MODEL", "nothing.json").empty());
+  const tests::TemporaryFolder folder;
+  std::ofstream(folder / "model.pt") << "PK";
+  std::ofstream(folder / "config.yaml") << " {\"model_type\": \"llama\", \"hidden_size\": 64}";
+  CHECK(said("profile", "MODEL", folder / "model.pt").empty());  // a TorchScript archive
+  CHECK(has(said("simulate", "PLAN", folder / "model.pt"), "an archive of PyTorch"));
+  CHECK(said("plan", "MODEL", folder / "config.yaml").empty());  // JSON, whatever its name
   // PyTorch's lists begin with communication as well as with a forward pass.
   CHECK(said("schedule", "NAME", "data/schedules/1f1b-2x3.compute_comms.csv").empty());
   CHECK(said("schedule", "NAME", "data/schedules/1f1b-2x3.csv").empty());

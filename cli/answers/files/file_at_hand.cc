@@ -54,6 +54,13 @@ bool has(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
+// Whatever its name: "plan.out", "cluster.yaml". Python's dictionaries begin alike.
+bool is_json(const std::string& path) {
+  const std::string text = beginning_of(path);
+  const std::size_t first = std::min(text.find_first_not_of(" \t\r\n"), text.size());
+  return text.compare(first, 1, "{") == 0 && text.compare(first, 2, "{'") != 0;
+}
+
 std::string imported(const std::string& tool, const std::string& path) {
   Arguments words{tool, path};
   const Arguments machine = machine_measured({path});
@@ -216,7 +223,7 @@ FileAtHand file_at_hand(const std::string& path, const Arguments& typed) {
   if (!is_there(path)) return {};
   FileAtHand own = own_file(format_of_file(path), path, typed);
   if (!own.words.empty()) return own;
-  if (path.ends_with(".json")) return json_of_others(path, typed);
+  if (path.ends_with(".json") || is_json(path)) return json_of_others(path, typed);
   if (has_ending(path, {".md", ".rst"})) return {};  // which may quote any of them
   FileAtHand known = table_or_log(path, typed);
   if (!known.words.empty()) return known;
@@ -241,7 +248,11 @@ void refuse_file_at_hand(const std::string& verb, const std::string& takes,
   const bool is_list = found.words == "a CSV" || is_actions_file(arguments.front());
   const bool is_other_first = (verb == "report" && is_among(kTaken[1].words, found.words)) ||
                               ((verb == "trace" || verb == "schedule") && is_list);
-  if (found.use.empty() || is_other_first || is_among(taken->words, found.words)) return;
+  // "penstock profile x.pt measures a TorchScript archive": the verb takes it after all.
+  const bool is_own =
+      found.use.find(fmt::format("penstock {} {} ", verb, arguments.front())) != std::string::npos;
+  if (found.use.empty() || is_other_first || is_own) return;
+  if (is_among(taken->words, found.words)) return;
   throw_bad_input(fmt::format("{}: this is {}, and {} belongs here\nhelp: {}{}", arguments.front(),
                               found.words, taken->belongs, found.use,
                               how_to_ask(verb, takes, found.use, arguments)));

@@ -187,8 +187,7 @@ void refuse_plan_beside_model(const std::string& verb, const Arguments& argument
   if (!made.batch.empty()) words.insert(words.end(), {"--global-batch", made.batch});
   throw_bad_input(fmt::format(
       "{0}: this is a plan, and a model belongs here\nhelp: plans of two models are made one by "
-      "one, "
-      "and one page shows both: {1} -o other.json; then penstock report {0} other.json -o "
+      "one, and one page shows both: {1} -o other.json; then penstock report {0} other.json -o "
       "report.html",
       path, whole_command("plan", words)));
 }

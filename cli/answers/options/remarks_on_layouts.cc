@@ -90,8 +90,8 @@ constexpr std::array kOnLayouts{
     Remark{{"recompute-method", "recompute-num-layers", "recompute-modules", "selective-ac",
             "selective-ac-option", "checkpoint-num-layers"},
            "leave it out: which layers recompute is searched, and no number of them is fixed: "
-           "without --recompute "
-           "the search chooses how many of each stage do; --recompute full is all of them",
+           "without --recompute the search chooses how many of each stage do; --recompute full is "
+           "all of them",
            "--recompute"},
     Remark{{"memory-breakdown", "memory-details", "memory-detail", "memory-per-rank",
             "memory-by-rank", "memory-per-gpu", "per-rank-memory", "memory-table", "show-memory",

@@ -127,8 +127,7 @@ std::string remark_on_lengths(const std::string& file) {
   if (is_there(file)) return "";
   return fmt::format(
       "; {0} is not there yet, and has the tokens of one sample a line: printf '512\\n2048\\n' > "
-      "{0} "
-      "writes one of two",
+      "{0} writes one of two",
       shell_word(file));
 }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <fstream>
 #include <initializer_list>
 #include <string_view>
 #include <system_error>
@@ -13,6 +12,7 @@
 #include "cli/answers/commands/given_options.h"
 #include "cli/answers/commands/plain_name.h"
 #include "cli/answers/commands/whole_command.h"
+#include "cli/answers/files/file_at_hand.h"
 #include "cli/answers/files/layout_in_file.h"
 #include "cli/answers/files/typed_files.h"
 #include "cli/answers/verbs/able_verbs.h"
@@ -209,9 +209,7 @@ void refuse_other_run(const std::string& verb, const Arguments& arguments) {
 
 // A recording of GPUs where a list of actions belongs.
 void refuse_recording(const std::string& path) {
-  std::ifstream file(path);
-  std::string first;
-  if (!path.ends_with(".csv") || !std::getline(file, first) || !first.starts_with("time_s")) return;
+  if (!is_recording(path)) return;
   throw_bad_input(
       fmt::format("{0}: this is a recording of GPUs that come and go\nhelp: penstock morph --book "
                   "book.json --trace {0} replays it",
