@@ -11,8 +11,9 @@ namespace {
       ErrorKind::kMissingResource,
       "this penstock uses no GPUs: its LibTorch has no CUDA\nhelp: reconfigure with "
       "-DPENSTOCK_GPU=CUDA and CMAKE_PREFIX_PATH naming a LibTorch with CUDA, or use CPUs with "
-      "--device cpu; a model that is not measured is estimated: penstock plan config.json --device "
-      "h100-sxm --gpus 64 --global-batch 512");
+      "--device cpu; a model that nobody measured is estimated by penstock plan, of its "
+      "config.json, "
+      "for a GPU that penstock devices lists");
 }
 
 }  // namespace
