@@ -110,7 +110,9 @@ std::string remark_of_uneven_rows(const std::vector<Variant>& rows) {
 // "--vary schedule=1f1b,zb-h1" where one stage is fastest.
 std::string remark_of_no_pipeline(const Varied& varied, const SearchRequest& request,
                                   const std::vector<Variant>& rows) {
-  if (request.pins.pipeline || is_varied(varied, "P")) return "";
+  constexpr int kUsualRanks = 4;
+  const int ranks = std::min(kUsualRanks, request.gpus);
+  if (request.pins.pipeline || is_varied(varied, "P") || ranks == 1) return "";
   const Variant* first = nullptr;
   for (const Variant& row : rows) {
     if (!row.best) continue;
@@ -120,8 +122,10 @@ std::string remark_of_no_pipeline(const Varied& varied, const SearchRequest& req
     if (!is_alike) return "";  // GPipe keeps all micro-batches on one rank as well
   }
   if (!is_varied(varied, "schedule") || first == nullptr) return "";
-  return "note: no row has a pipeline, since PP = 1 is fastest here, and without one these "
-         "schedules are alike; --pp 4 compares them in one\n";
+  return fmt::format(
+      "note: no row has a pipeline, since PP = 1 is fastest here, and without one these schedules "
+      "are alike; --pp {} compares them in one\n",
+      ranks);
 }
 
 }  // namespace

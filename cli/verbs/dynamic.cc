@@ -4,7 +4,6 @@
 // file of the first.
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <utility>

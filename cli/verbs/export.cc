@@ -184,7 +184,7 @@ std::string note_on_printed(const std::vector<NamedText>& files, const TypedComm
                             Screen screen) {
   if (files.size() < 2 || screen.columns > 0) return "";
   Arguments words = command.words;
-  words.insert(words.end(), {"-o", "job"});
+  words.insert(words.end(), {"-o", kFolder});
   // A command that is wrapped cannot be pasted.
   return fmt::format(
       "note: all {} files are printed one after another; as files of their own:\n  {}\n",

@@ -218,8 +218,9 @@ JobState manage(const JobRules& rules, const Loaded<PlanBook>& book) {
 Answer example_of_job() {
   return {to_text(parse_json(kLeastJobFile, "job.json")) + '\n', kYes,
           fmt::format("book.json is what penstock plan PROFILE --cluster FILE --gpus 8..64 "
-                      "--global-batch N --for penstock -o book.json writes, and {}; then {}\n",
-                      kMachineLines, "penstock manage job.json")};
+                      "--global-batch N --for penstock -o book.json writes, and {}; then penstock "
+                      "manage job.json\n",
+                      kMachineLines)};
 }
 
 }  // namespace

@@ -159,7 +159,7 @@ std::vector<fs::path> folders_of(const std::string& kind) {
 
 }  // namespace
 
-std::string format_of_file(const std::string& path) {
+std::string beginning_of(const std::string& path) {
   std::error_code error;
   if (!fs::is_regular_file(path, error)) return "";  // reading a pipe waits
   constexpr std::size_t kBeginning = 1 << 16;
@@ -167,8 +167,10 @@ std::string format_of_file(const std::string& path) {
   std::string text(kBeginning, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(file.gcount()));
-  return own_format_in(text);
+  return text;
 }
+
+std::string format_of_file(const std::string& path) { return own_format_in(beginning_of(path)); }
 
 std::string near_file(const std::string& path, bool is_json, bool takes_folder,
                       std::string_view format) {

@@ -34,6 +34,9 @@ std::string cluster_with(const std::vector<std::string>& devices);
 // A config.json that is there: that of this folder, or one that lies with the program.
 std::string model_at_hand();
 
+// The first 64 KiB of a file; of what is none, nothing.
+std::string beginning_of(const std::string& path);
+
 // "penstock.cluster/1" of a file of ours, as far as its beginning says it; else empty.
 std::string format_of_file(const std::string& path);
 

@@ -18,10 +18,15 @@ Variant row(const std::string& schedule, int ranks, Duration step) {
   return variant;
 }
 
-bool is_noted(const std::vector<Variant>& rows, const SearchRequest& request = {}) {
+std::string remarks(const std::vector<Variant>& rows, SearchRequest request, int gpus) {
   const Varied varied{{"schedule", {"1f1b", "zb-h1"}}};
-  return remarks_on_rows({}, varied, request, rows).find("no row has a pipeline") !=
-         std::string::npos;
+  request.gpus = gpus;
+  return remarks_on_rows({}, varied, request, rows);
+}
+
+bool is_noted(const std::vector<Variant>& rows, const SearchRequest& request = {}) {
+  constexpr int kNode = 8;
+  return remarks(rows, request, kNode).find("no row has a pipeline") != std::string::npos;
 }
 
 }  // namespace
@@ -32,6 +37,10 @@ TEST_CASE("rows of schedules without a pipeline say why they are alike") {
   CHECK(!is_noted({row("1f1b", 1, step), row("gpipe", 1, other)}));  // GPipe keeps more
   CHECK(!is_noted({row("1f1b", 1, step), row("zb-h1", 2, step)}));
   CHECK(!is_noted({Variant{}, Variant{}}));
+  const std::vector<Variant> alike{row("1f1b", 1, step), row("zb-h1", 1, step)};
+  CHECK(remarks(alike, {}, 8).find("--pp 4") != std::string::npos);
+  CHECK(remarks(alike, {}, 2).find("--pp 2") != std::string::npos);  // no more ranks than GPUs
+  CHECK(remarks(alike, {}, 1).empty());
   SearchRequest pinned;
   pinned.pins.pipeline = 1;
   CHECK(!is_noted({row("1f1b", 1, step), row("zb-h1", 1, step)}, pinned));

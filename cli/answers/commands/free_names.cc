@@ -37,11 +37,12 @@ bool ends_word(char sign) {
 // From `begin` on, as a word of its own.
 void rename(std::string& text, std::size_t begin, const std::string& name,
             const std::string& other) {
-  for (std::size_t at = text.find(name, begin); at != std::string::npos;
-       at = text.find(name, at + other.size())) {
+  std::size_t at = text.find(name, begin);
+  while (at != std::string::npos) {
     const std::size_t end = at + name.size();
     const bool is_word = text[at - 1] == ' ' && (end == text.size() || ends_word(text[end]));
     if (is_word) text.replace(at, name.size(), other);
+    at = text.find(name, at + (is_word ? other.size() : name.size()));
   }
 }
 

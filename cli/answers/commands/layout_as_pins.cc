@@ -76,6 +76,8 @@ class Pins {
   bool ends_in_pin_ = false, is_several_ = false;
 };
 
+std::string key_of(const std::string& pin) { return key_called(pin.substr(0, pin.find('='))); }
+
 }  // namespace
 
 Arguments with_layout_as_pins(std::string_view verb, const Arguments& words) {
@@ -106,15 +108,19 @@ std::string with_pins_in_place(std::string message, const Arguments& typed) {
   for (const char* sign : {" ", ", ", ";", "\n"}) end = std::min(end, message.find(sign, begin));
   const auto read = read_by_verb(typed.front(), {typed.begin() + 1, typed.end()});
   if (!read) return message;
+  const std::string pins = message.substr(begin, end - begin);
+  std::vector<std::string> keys;
+  for (const std::string& pin : parted_at_commas(pins)) keys.push_back(key_of(pin));
   Arguments words;
   for (std::size_t i = 0; i < read->size(); ++i) {
-    if ((*read)[i] == "--pin") {
-      ++i;
+    const bool is_pair = (*read)[i] == "--pin" && i + 1 < read->size();
+    if (is_pair && is_among(keys, key_of((*read)[i + 1]))) {
+      ++i;  // the other pins stay
     } else {
       words.push_back((*read)[i]);
     }
   }
-  words.insert(words.end(), {"--pin", message.substr(begin, end - begin)});
+  words.insert(words.end(), {"--pin", pins});
   return message + "\nhelp: together: " + command_of(typed.front(), words);
 }
 

@@ -36,15 +36,6 @@ std::string first_line_of(const std::string& path) {
   return line;
 }
 
-std::string beginning_of(const std::string& path) {
-  constexpr std::size_t kBeginning = 1 << 16;
-  std::string text(kBeginning, '\0');
-  std::ifstream file(path, std::ios::binary);
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  return text;
-}
-
 bool has_ending(const std::string& path, std::initializer_list<std::string_view> endings) {
   return std::any_of(endings.begin(), endings.end(),
                      [&path](std::string_view end) { return path.ends_with(end); });
